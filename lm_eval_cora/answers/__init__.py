@@ -21,6 +21,7 @@ class Reason(str, Enum):
     EMPTY = "empty"
     CUT_OFF = "cut off while reasoning"
     REFUSED = "refused"
+    BLOCKED = "blocked by a filter"
     SEVERAL = "several options"
     REPEATED = "options repeated"
     CONTRADICTION = "letter and text disagree"

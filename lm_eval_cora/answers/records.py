@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, get_args
 
-from lm_eval_cora.answers import Answer
+from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
 from lm_eval_cora.answers.labels import put_into_letters
@@ -68,6 +68,10 @@ class Record(Variant, Answer):
     def invalid(self) -> bool:
         """Whether the response has no valid answer."""
         return not self.skipped and self.value is None and self.matches is None
+
+
+BLOCKED = "nothing: the server's filter removed the answer"
+"""What came instead of text if a filter of the server refused the prompt or ended the answer."""
 
 
 class Response(str):
@@ -144,6 +148,8 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
 def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, bool]:
     """Read a response, and tell whether it is in the requested format: the strict reader can read it."""
     known = Response.of(response)
+    if known.came == BLOCKED:  # there may be a beginning of the answer
+        return Answer(reason=Reason.BLOCKED), False
     read = _read_once if len(response) <= _MAY_REPEAT else _read_once.__wrapped__
     shown = (tuple(doc.get(name) or ()) for name in _SHOWN)
     return read(str(known), known.cut_off, known.opened, reader, doc["ask"], *shown)

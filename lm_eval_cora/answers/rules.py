@@ -150,7 +150,8 @@ FILLER = _any_case(
     r"consequently|one|first|second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}"
 )
 NOTHING = _any_case(
-    r"\bnone of (?:the|these|them)\b(?! other)|\bno (?:correct|right|valid|suitable|appropriate) (?:answer|option|choice)\b"
+    r"\bnone of (?:the|these|them)\b(?! other)"
+    r"|\bno (?:correct|right|valid|suitable|appropriate) (?:answer|option|choice)\b"
     r"|\b(?:options|choices)(?: \w{1,20}){0,3} (?:do|does)(?: not|n't) (?:match|include|contain|fit|list)\b"
 )
 """A response that says that no option fits."""
@@ -214,7 +215,8 @@ REMARK = re.compile(r"\([^()\n]{0,80}\)")
 AND = _any_case(
     r"[\s\")\]]{0,2}(?:,\s?(?:and|or)?|/|&|\b(?:and|n?or|und|oder|et|ou|y|e|o|u|и|или|ve|veya|ile|və|va|yoki|және|"
     r"ed|i|lub|oraz|en|of|och|eller|a|nebo|și|sau|και|ή|és|vagy|dan|atau|và|hoặc|na|au|та|і|або|و|أو|اور|یا|ו|או)\b|"
-    r"[和与或及と및와과]|以及|或者|および|または|และ|หรอ|और|तथा|या|এবং|ও|বা|;)\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
+    r"[和与或及と및와과]|以及|或者|および|または|และ|หรอ|और|तथा|या|এবং|ও|বা|;)"
+    r"\s?(?:both )?(?:option|choice|answer)?\s?[\"'(\[]{0,2}"
 )
 JOINS = _any_case(f"{AND.pattern}|:")
 _ADVERBS = r"(?: (?!(?:and|but|or|than|correct|right|true|best|the|that)\b)\w{2,15}){0,4}?"

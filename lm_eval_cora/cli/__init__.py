@@ -22,7 +22,7 @@ _COMMANDS: tuple[Any, ...] = (run, report, compare, plan, gate, score, export, l
 """The commands, in the order of `--help`. The docstring of a module is the help of its command: a sentence, examples
 and remarks. It has `add_arguments` and `run`, which returns the exit status if that is not 0."""
 
-_SECRET = re.compile(r"(token|key|header)=", re.IGNORECASE)
+_SECRET = re.compile(r"""(token|key|headers?|secret|password|authorization)["']*\s*[=:]""", re.IGNORECASE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -14,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from lm_eval_cora.log import logger
+from lm_eval_cora.log import hide_secrets, logger
 from lm_eval_cora.questions.messages import did_you_mean
 
 SWITCH = "LM_EVAL_CORA_AUTOLOAD"  # the environment variable that disables discovery if its value is "0"
@@ -136,6 +137,7 @@ def _search_our_folder(manager: ModuleType) -> None:
         try:
             defaults = folders[:1] if folders[:1] == [Path(str(manager.__file__)).parent] else []
             folders = defaults + [Path(folder) for folder in with_tasks_folder(folders[len(defaults) :])]
+            logging.getLogger("lm_eval.evaluator").addFilter(hide_secrets)
         except Exception as error:
             _warn(error)
         return index.build(folders, *arguments, **options)

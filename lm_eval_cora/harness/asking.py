@@ -63,6 +63,7 @@ class AskingLM(ForwardingLM):
         self._repeated = RepeatedRequests()
         self._expected: dict[str, str] = {}
         self._is_over = False
+        self.is_silent = True  # no written answer has had a text
 
     @property
     def described(self) -> str:
@@ -127,7 +128,10 @@ class AskingLM(ForwardingLM):
         own = partial(generate, limits=self.limits) if method == "generate_until" else partial(ask, method=method)
         level = DEBUG if is_wave else INFO  # once per wave would be too much
         send = partial(own, self.lm, disable_tqdm=is_wave)
-        return self._repeated.answer(method, requests, send, when_known, level)
+        answers = self._repeated.answer(method, requests, send, when_known, level)
+        if method == "generate_until":
+            self.is_silent &= not any(str(answer).strip() for answer in answers)
+        return answers
 
     # ---- early stopping, budgets and requirements
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:

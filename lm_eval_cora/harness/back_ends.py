@@ -1,7 +1,7 @@
 """Checks before the first request that the back end and its settings fit what the tasks need."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http.client import HTTPException
 from math import isnan
 from socket import gaierror
@@ -146,10 +146,12 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     own.scores_answers = True
 
 
-def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: bool = False) -> None:
-    """Check that a server has the model, and accepts the roles and parameters of the run, once with a test request."""
-    own = behind(model)
-    if not is_served(own) or vars(own).get("writes", -1) >= shots:
+def check_writing(
+    model: Any, parameters: Mapping[str, Any], *, chat: bool, system: str | None = None, shots: bool = False
+) -> None:
+    """Check that a server has the model and accepts the roles and parameters of a task, each once with a request."""
+    own, asked = behind(model), (shots, repr(parameters))
+    if not is_served(own) or asked in own.checked:
         return
     if formats_chats(own) and not chat:
         raise UserError(f"--model: {type(own).__name__} sends chat turns. Add --apply_chat_template")
@@ -159,12 +161,12 @@ def check_writing(model: Any, *, chat: bool, system: str | None = None, shots: b
     turns = [{"role": role, "content": text} for role, text in [*before, ("user", _QUESTION)]]
     try:
         prompt = own.apply_chat_template(turns) if chat else "\n\n".join(turn["content"] for turn in turns)
-        _ask_once(own, "generate_until", prompt, {"until": [], "max_gen_toks": 16})  # some refuse 1
-        own.writes = shots
+        _ask_once(own, "generate_until", prompt, parameters)
+        own.checked.append(asked)
     except Exception as error:
         if "model output limit" in str(error):  # of OpenAI: the model used all tokens for reasoning
             return
-        raise _unreachable(own, error) from error
+        raise _unreachable(own, error, parameters) from error
 
 
 def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
@@ -276,27 +278,26 @@ def model_error(name: str, arguments: Mapping[str, Any], error: BaseException) -
 
 def in_a_line(error: BaseException) -> str:
     """Describe an error in one line, as a part of a sentence."""
-    text = str(error) if isinstance(error, ServerError) else described(error)
-    return shorten(" ".join(text.split()), 400).removesuffix(".")
+    if isinstance(error, ServerError):  # its parts are short
+        return " ".join(str(error).split())
+    return shorten(" ".join(described(error).split()), 400).removesuffix(".")
 
 
 def _ask_once(model: Any, method: Any, *arguments: Any) -> Any:
     """Send a test request without retries, so that a missing server is reported immediately."""
-    own = {name: getattr(model, name) for name in ("attempts", "max_retries") if hasattr(model, name)}
-    for name in own:
-        setattr(model, name, 1)
+    attempts, model.max_retries = model.max_retries, 1
     try:
         (answer,) = ask(model, method, [Instance(method, {}, arguments, 0)], disable_tqdm=True)
         return answer
     finally:
-        for name, value in own.items():
-            setattr(model, name, value)
+        model.max_retries = attempts
         if hasattr(model, "tally"):
             model.tally = type(model.tally)()
 
 
-def _unreachable(model: Any, error: Exception) -> UserError:
-    why = error.tally.describe_first() if isinstance(error, ServerError) else in_a_line(error)
+def _unreachable(model: Any, error: Exception, parameters: Iterable[str] = ()) -> UserError:
+    sent = {*payload_of_a_turn(model), *parameters} - {"model", "messages", "prompt"}
+    why = error.tally.describe_first(sent) if isinstance(error, ServerError) else in_a_line(error)
     return UserError(f"a first request to {model.base_url} (model {model.model!r}) failed: {why}")
 
 

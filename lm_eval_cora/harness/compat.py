@@ -10,14 +10,12 @@ the harness), the wrappers of models that change answers (`asking.py`, `kept.py`
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from functools import cache, partial
-from types import SimpleNamespace
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.instance import Instance
@@ -26,6 +24,7 @@ from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.models import api_models
 
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.log import without_secrets
 
 if TYPE_CHECKING:
     from lm_eval.tasks import TaskManager  # brings datasets, which takes a second
@@ -96,59 +95,37 @@ def seed_rank(rank: int) -> None:
         torch.manual_seed(torch.initial_seed() + rank)
 
 
+def hide_secrets_of_the_run() -> None:
+    """Mask keys that were passed to the model, which is built: the harness writes its arguments into the results."""
+    # Callers from Python may use their arguments again, so only those of the command are changed.
+    command = _locals_of("_execute", "cfg").get("cfg")
+    tasks = (task.config.metadata or {} for task in of_the_run("eval_tasks", {}).values())
+    for given in (getattr(command, "model_args", {}), *tasks):
+        given.update(without_secrets(given))
+
+
 # ---- what a task returns
-class RecordScore(float):
-    """The score of a Record, 1.0 or 0.0, with the Record, because `evaluate` passes these values to the aggregations.
-
-    Result converters read the value of `acc` as the sample's score.
-    """
-
-    __slots__ = ("record",)
-    record: Record
-
-    @classmethod
-    def of(cls, record: Record) -> RecordScore:
-        """Wrap a Record."""
-        score = cls(record.correct)
-        score.record = record
-        return score
-
-
-class RecordCell:
-    """A Record under any other metric. `EvaluationTracker` writes its `str()`, as of all values that are not JSON."""
-
-    __slots__ = ("record", "text")
-
-    def __init__(self, record: Record, text: str = "") -> None:
-        self.record, self.text = record, text
-
-    def __str__(self) -> str:
-        return self.text
-
-
-Cell = RecordScore | RecordCell
-
-
 class SampleRow(dict[str, Any]):
-    """The values of all metrics for one variant; only a few of them are stored in the samples.
+    """A Record under the name of each metric, with what the samples file says about the variant as the dict itself.
 
     `evaluate` aggregates the values of `items()`. It also updates the logged sample with the dict itself, which copies
-    only the stored values. Storing all metrics would double the memory of a logged sample.
+    only its own values. They are texts and numbers: loggers cannot write others. All metrics would double the memory of
+    a logged sample.
     """
 
-    __slots__ = ("_keys", "_other")
+    __slots__ = ("_keys", "_record")
 
-    def __init__(self, stored: Mapping[str, Any], keys: Sequence[str], other: Any) -> None:
+    def __init__(self, stored: Mapping[str, Any], keys: Sequence[str], record: Record) -> None:
         super().__init__(stored)
-        self._keys, self._other = keys, other
+        self._keys, self._record = keys, record
 
     def keys(self) -> Any:
         """The names of all metrics."""
-        return dict.fromkeys(self._keys).keys()
+        return self._keys
 
     def items(self) -> Any:
-        """All metrics with their values."""
-        return {key: self.get(key, self._other) for key in self._keys}.items()
+        """All metrics, with the Record."""
+        return dict.fromkeys(self._keys, self._record).items()
 
 
 class Undefined(str):
@@ -196,33 +173,30 @@ def slim(instances: Iterable[Any], prompts: bool) -> None:
 
 # ---- the command line
 @contextmanager
-def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Temporarily replace an attribute of a class or module."""
-    own = vars(owner).get(name)
-    setattr(owner, name, value)
+def _replaced(owner: Any, **values: Any) -> Iterator[None]:
+    """Temporarily replace attributes of a class or module."""
+    own = {name: vars(owner).get(name) for name in values}
+    for name, value in values.items():
+        setattr(owner, name, value)
     try:
         yield
     finally:
-        if own is None:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, own)
+        for name, value in own.items():
+            if value is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
 
 
-@contextmanager
-def model_made_by(registered: type, back_end: type, build: Callable[..., Any]) -> Iterator[None]:
-    """Replace the two class methods with which `simple_evaluate` creates its model; `build` gets the back end's own."""
+def model_made_by(registered: type, build: Callable[..., Any]) -> AbstractContextManager[None]:
+    """Replace the class method with which `simple_evaluate` creates its model."""
     # It also accepts a finished model, but then its name and arguments are missing from results, table and trackers.
-    with ExitStack() as replaced:
-        for maker in ("create_from_arg_obj", "create_from_arg_string"):
-            replaced.enter_context(_replaced(registered, maker, partial(build, getattr(back_end, maker))))
-        yield
+    return _replaced(registered, create_from_arg_obj=build)
 
 
-def tasks_from(process_tasks: Callable[..., Any]) -> AbstractContextManager[None]:
-    """Replace the method with which `lm_eval run` finds the tasks: it would read all task files again, for seconds."""
-    # It is also the only place to change settings between the parsing of the arguments and the run.
-    return _replaced(EvaluatorConfig, "process_tasks", process_tasks)
+def settled(settings: EvaluatorConfig, manager: TaskManager) -> AbstractContextManager[None]:
+    """Give `lm_eval run` its settings and tasks. It would read all task files again, which takes seconds."""
+    return _replaced(EvaluatorConfig, from_cli=lambda _: settings, process_tasks=lambda *_: manager)
 
 
 def leaving_out(keys: Iterable[str]) -> AbstractContextManager[None]:
@@ -232,14 +206,14 @@ def leaving_out(keys: Iterable[str]) -> AbstractContextManager[None]:
     def rest(path: Any) -> dict[str, Any]:
         return {key: value for key, value in load(path).items() if str(key).replace("-", "_") not in keys}
 
-    return _replaced(EvaluatorConfig, "load_yaml_config", staticmethod(rest))
+    return _replaced(EvaluatorConfig, load_yaml_config=rest)
 
 
 def finding_tasks_with(manager: TaskManager) -> AbstractContextManager[None]:
     """Make `EvaluatorConfig.process_tasks` use this manager. Its own one always reads the task files of the harness."""
     from lm_eval import tasks
 
-    return _replaced(tasks, "TaskManager", lambda **_: manager)
+    return _replaced(tasks, TaskManager=lambda **_: manager)
 
 
 def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
@@ -252,7 +226,7 @@ def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
         own(tracker, *results, **named)
         note()
 
-    return _replaced(EvaluationTracker, "save_results_aggregated", save)
+    return _replaced(EvaluationTracker, save_results_aggregated=save)
 
 
 def noting_unsaved(note: Callable[[str], None]) -> AbstractContextManager[None]:
@@ -280,7 +254,7 @@ def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
     """Parse arguments as `HarnessCLI.parse_args` does, which reads `sys.argv`; return the command and the namespace."""
     from lm_eval._cli import HarnessCLI
 
-    with _replaced(sys, "argv", ["lm_eval", "run", *arguments]):
+    with _replaced(sys, argv=["lm_eval", "run", *arguments]):
         command = HarnessCLI()
         return command, command.parse_args()
 
@@ -310,44 +284,27 @@ def payload_of_a_turn(model: Any) -> dict[str, Any]:
     return {}
 
 
-def leave_out_empty_stops(model: Any) -> None:
-    """Make a back end omit `stop` if it is an empty list, which some servers refuse. There is no hook for this."""
+def leave_out_unset(model: Any) -> None:
+    """Make a back end omit parameters that are None or, as `stop` may be, an empty list: some servers refuse these."""
+    # There is no hook for this, and --gen_kwargs seed=None is the only way not to send a seed.
     if not isinstance(model, api_models.TemplateAPI) or "_create_payload" in vars(model):
         return
     create = model._create_payload
 
-    def without_stops(*arguments: Any, **named: Any) -> dict[str, Any]:
+    def without(*arguments: Any, **named: Any) -> dict[str, Any]:
         payload: dict[str, Any] = create(*arguments, **named)
-        for part in (payload, payload.get("sampling_params")):
-            if isinstance(part, dict) and part.get("stop") == []:
-                del part["stop"]
+        for part in (payload, payload.get("sampling_params", {})):
+            for name in [name for name, value in part.items() if value in (None, [])]:
+                del part[name]
         return payload
 
-    model._create_payload = without_stops
+    model._create_payload = without
 
 
-@contextmanager
-def hidden_bars() -> Iterator[None]:
-    """Hide the progress bars of API models: they ignore `disable_tqdm`."""
-    without = SimpleNamespace(gather=lambda *tasks, desc="": asyncio.gather(*tasks))
-    hidden = partial(api_models.tqdm, disable=True)
-    with _replaced(api_models, "tqdm", hidden), _replaced(api_models, "tqdm_asyncio", without):
-        yield
-
-
-def collecting_server_messages(note: Callable[[str], None]) -> AbstractContextManager[None]:
-    """Collect the server's messages about failures, which API models log but do not raise, and hide their log lines."""
-
-    def keep(record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        if message.startswith("API request failed"):
-            for lead in ("Response text: ", "error message: "):
-                if lead in message:
-                    note(message.partition(lead)[2].removesuffix(" Retrying...").removesuffix(".").strip())
-            return False
-        return not message.startswith(("Exception:", "API returned null content", "Tokenized requests are disabled"))
-
-    return _filtered(api_models.__name__, keep)
+def hiding_failed_requests() -> AbstractContextManager[None]:
+    """Hide the lines that API models log for each failed request, and for each call without a tokenizer."""
+    hidden = ("Exception:", "Tokenized requests are disabled")
+    return _filtered(api_models.__name__, lambda record: not record.getMessage().startswith(hidden))
 
 
 # ---- wrappers of models

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partialmethod
 from hashlib import blake2b
+from io import BytesIO
 from math import isnan
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -19,12 +20,13 @@ from filelock import FileLock, Timeout
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CacheHook, CachingLM, hash_args
 
+from lm_eval_cora.answers.records import Response
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import is_served, listed_model, makes_batches, replicas_of_vllm
 from lm_eval_cora.harness.compat import AnswerHook, ask
 from lm_eval_cora.harness.limits import is_sampled
 from lm_eval_cora.harness.rounds import task_of
-from lm_eval_cora.harness.served import NoAnswer
+from lm_eval_cora.harness.served import NoAnswer, warn_once
 from lm_eval_cora.log import logger
 from lm_eval_cora.variants.variant import REPEAT
 
@@ -44,6 +46,26 @@ def is_answer(response: Any) -> bool:
         return not isinstance(response, NoAnswer)
     likelihood = response[0] if isinstance(response, Sequence) and response else None
     return isinstance(likelihood, int | float) and not isnan(likelihood)
+
+
+class _Unpickler(pickle.Unpickler):
+    """Finds no classes, with which a pickle can run code. The answer of a server becomes an object of a new class."""
+
+    def find_class(self, module: str, name: str) -> type:
+        if (module, name) == (Response.__module__, "Response"):
+            return type(name, (Response,), {"__slots__": ()})  # a pickle could change the class itself
+        raise pickle.UnpicklingError
+
+
+def _read(row: bytes, method: str) -> Any:
+    """Read a stored answer, a text or numbers; raise an error if it is damaged, or anything else."""
+    answer = _Unpickler(BytesIO(row)).load()
+    known = {name: getattr(answer, name) for name in Response.__slots__ if hasattr(answer, name)}
+    answer = Response(str(answer), **known) if known else answer
+    is_plain = all(isinstance(part, str | float | int | None) for part in known.values() or answer)
+    if not (is_plain and is_answer(answer) and isinstance(answer, str) == (method == "generate_until")):
+        raise ValueError
+    return answer
 
 
 class Unusable(UserError):
@@ -95,6 +117,8 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
         """Store an answer that has a key and is not in the file. Commit at most every `_MOMENT` seconds."""
         if key is None or key in self._keys or not is_answer(response):
             return
+        if not isinstance(response, str):  # some back ends return the numbers of other libraries
+            response = (float(response[0]), *map(bool, response[1:]))
         row = key, pickle.dumps(response, pickle.HIGHEST_PROTOCOL)
         if self._write(lambda: self._file.execute("REPLACE INTO unnamed VALUES (?, ?)", row)):
             self._keys.add(key)
@@ -119,20 +143,21 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
     def _stored_keys(self) -> set[str]:
         return {key for (key,) in self._file.execute("SELECT key FROM unnamed")}
 
-    def _stored(self, key: str | None) -> Any:
+    def _stored(self, key: str | None, method: str) -> Any:
         """The answer to a request in the file; None if it has none, or none that can be read."""
         if key not in self._keys:
             return None
         with suppress(Exception):  # a damaged file; damaged pickles raise any error
             row = self._file.execute("SELECT value FROM unnamed WHERE key = ?", (key,)).fetchone()
-            return pickle.loads(row[0])
+            return _read(row[0], method)
         self._keys.discard(key)
+        warn_once(self, "%s: damaged answers, and what is not a text or a likelihood, are asked again", self.cache_db)
         return None
 
     def _answers(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
         """Return answers, from the file or else from the model."""
         keys = [key_for(method, request) for request in requests]
-        responses = [self._stored(key) for key in keys]
+        responses = [self._stored(key, method) for key in keys]
         missing = [place for place, response in enumerate(responses) if response is None]
         self.when_found(len(requests) - len(missing))
         # Some back ends return no answer before they have all of them.
@@ -150,6 +175,7 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
 
     generate_until = partialmethod(_answers, "generate_until")
     loglikelihood = partialmethod(_answers, "loglikelihood")
+    loglikelihood_rolling = property(lambda self: self.lm.loglikelihood_rolling)  # not kept
 
 
 def open_cache(lm: Any, cache: str, number: int = 1) -> AnswerCache:

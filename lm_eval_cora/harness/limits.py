@@ -70,8 +70,8 @@ def _is_final(request: Instance, response: Any) -> bool:
 
 
 def is_sampled(settings: Mapping[str, Any]) -> bool:
-    """Whether answers are sampled. APIs have no `do_sample`, so a temperature above 0 is enough."""
-    temperature = settings.get("temperature") or 0
+    """Whether answers are sampled. APIs have no `do_sample`, so a temperature above 0 is enough, or that of the API."""
+    temperature = settings.get("temperature", 0)
     return bool(settings.get("do_sample")) or not isinstance(temperature, int | float) or temperature > 0
 
 

@@ -12,7 +12,7 @@ from lm_eval_cora.harness.docs import passages_of
 from lm_eval_cora.harness.rounds import Planned, shares_of_budget
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import ENOUGH, Moments, bias_of_budget
-from lm_eval_cora.questions.messages import counted
+from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.variants.variant import REPEAT
 
@@ -98,6 +98,14 @@ def describe_timeouts(count: int) -> str:
     return f"{count:,} comparisons of answers ran out of time or memory and count as not equivalent; see `timeouts`"
 
 
+def describe_blocked(records: Sequence[Record]) -> str:
+    """Name the questions whose prompts or answers a filter of the server blocked; empty if there are none."""
+    blocked = [record.question_id for record in records if record.reason is Reason.BLOCKED]
+    named = first_few(dict.fromkeys(blocked), 20)
+    what = f"a filter of the server blocked {counted(len(blocked), 'answer')}, which are invalid, to the questions"
+    return f"{what} {named}" if blocked else ""
+
+
 def describe_not_begun(table: ResponseTable, *, is_certain: bool) -> str:
     """Count the questions of a run that asked only a sample of them; empty if it asked all."""
     if not table.not_begun:
@@ -176,6 +184,7 @@ _INSTEAD = {
     "reasoning without an answer": "The server's reasoning parser takes the whole response for reasoning. Start the "
     "server without it, such as without --reasoning-parser of vLLM",
     "nothing: the server's filter removed the answer": "Switch the filter off on the server; more tokens do not help",
+    "a generation that failed at the provider": "lm-eval-cora run sends such requests again",
     "no text": f"The server sends complete responses without text. {_LOOK}, and look at the server's log",
     "JSON that is not text": f"{_LOOK}; the server does not send text in the format of the API",
 }

@@ -1,25 +1,32 @@
 """`lm-eval-cora run`: the command `lm_eval run` with a model that skips unnecessary requests."""
 
+from __future__ import annotations
+
+import logging
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
+from importlib.util import find_spec
 from io import StringIO
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from lm_eval.api.registry import get_model
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.models.api_models import TemplateAPI
 from lm_eval.utils import setup_logging
 
-from lm_eval_cora.discovery.task_files import task_list
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import back_ends, compat, kept
-from lm_eval_cora.harness.arguments import check_tasks_named, listed
+from lm_eval_cora.harness.arguments import check_tasks_named
 from lm_eval_cora.harness.served import patient
-from lm_eval_cora.log import logger, silence
+from lm_eval_cora.log import hide_secrets, logger, without_secrets
 from lm_eval_cora.questions.question import shorten
+
+if TYPE_CHECKING:
+    from lm_eval_cora.harness.task import CoraTask  # brings datasets, which takes a second
 
 
 class RunDied(Exception):
@@ -142,6 +149,7 @@ def run(
     harness, given = compat.parsed(arguments)
     with compat.leaving_out(config_keys):
         settings = _configured(given)
+    _check_loggers(settings)
     if early["limits"] and (twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         raise UserError(f"--max_gen_toks and --gen_kwargs {min(twice)} both limit the tokens. Remove one of them")
     place = _Place(settings, keeps=keeps, command=command)
@@ -149,27 +157,25 @@ def run(
     check_tasks_named(settings)
     back_ends.warn_without_hub()
     back_end = _back_end(settings.model)
-    served = _served(back_end, settings) if issubclass(back_end, TemplateAPI) else None
+    make = back_end.create_from_arg_obj  # which is replaced below
+    served = _served(make, settings) if issubclass(back_end, TemplateAPI) else None
     from lm_eval_cora.harness.asking import AskingLM  # brings datasets, which takes a second
     from lm_eval_cora.harness.dry_run import check_tasks
 
     asking = AskingLM(None, **early)
     manager, tasks = check_tasks(settings, asking)
-    scored = {task.task_name: task.OUTPUT_TYPE == "multiple_choice" for task in tasks}
-    shots = any(task.config.num_fewshot for task in tasks)
+    scored = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
     if served is not None:  # before the run imports torch
-        _check_model(served, settings, scored, shots=shots)
+        _check_model(served, settings, tasks)
     elif settings.apply_chat_template:
         back_ends.check_chat_template(settings.model, settings.model_args)
-    back_ends.check_vllm(settings.model, settings.model_args, list(filter(scored.get, scored)), asking.described)
+    back_ends.check_vllm(settings.model, settings.model_args, scored, asking.described)
 
-    def built(make: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    def built(_: Any, more: Any) -> Any:
         """Build the model, check it and wrap it."""
-        model = served or _made(settings, make, *given, **named)
-        if isinstance(model, AskingLM):  # the other class method has wrapped it
-            return model
+        model = served or _made(settings, make, more)
         if served is None:
-            _check_model(model, settings, scored, shots=shots)
+            _check_model(model, settings, tasks)
         back_ends.warn_of_small_batches(model)
         if back_ends.is_always_random(model):
             samples = "the back end samples the answers of this model with a temperature above 0"
@@ -179,15 +185,11 @@ def run(
         asking.lm = place.with_cache(model)
         return asking
 
-    def process_tasks(again: EvaluatorConfig, _: Any = None) -> Any:
-        """Return the tasks that are already found. Drop `use_cache`: our cache is inside the wrapper."""
-        again.tasks, again.use_cache = settings.tasks, None
-        return manager
-
+    # Our cache is inside the wrapper; the harness' own would unpickle whatever is in the file.
+    shown = replace(settings, use_cache=None, model_args=without_secrets(settings.model_args))
     with (
-        compat.leaving_out(config_keys),
-        compat.model_made_by(get_model(settings.model), back_end, built),
-        compat.tasks_from(process_tasks),
+        compat.settled(shown, manager),
+        compat.model_made_by(get_model(settings.model), built),
         compat.after_saving(place.finish),
         compat.noting_unsaved(place.unsaved.append),
         place.explaining(),
@@ -198,6 +200,15 @@ def run(
         finally:
             if served is not None:
                 logger.info("%s: %s", served.base_url, served.tally.describe_end())
+    if asking.is_silent and len(scored) < len(tasks):
+        raise RunDied("all written answers are empty, so the scores mean nothing. Look at `resps` in the samples file")
+
+
+def _check_loggers(settings: EvaluatorConfig) -> None:
+    for name in ("wandb", "trackio"):
+        # A folder of that name, as W&B makes one, has no origin.
+        if getattr(settings, f"{name}_args", None) and getattr(find_spec(name), "origin", None) is None:
+            raise UserError(f"--{name}_args: {name} is not installed. Run pip install {name}")
 
 
 def _interrupt(number: int, _: Any) -> NoReturn:
@@ -206,16 +217,17 @@ def _interrupt(number: int, _: Any) -> NoReturn:
 
 
 def _configured(given: Namespace) -> EvaluatorConfig:
+    logging.getLogger(EvaluatorConfig.__module__).addFilter(hide_secrets)
     try:
-        with silence(), redirect_stdout(StringIO()):  # it prints the content of the file, and the run prints it again
+        with redirect_stdout(StringIO()):  # it prints the content of the file, also keys
             return EvaluatorConfig.from_cli(given)
     except (ValueError, TypeError, OSError) as error:
         raise UserError(str(error)) from error
 
 
-def _back_end(name: str) -> type:
+def _back_end(name: str) -> Any:
     try:
-        back_end: type = get_model(name)
+        back_end = get_model(name)
     except ValueError as error:
         raise UserError(f"--model {name}: {error}") from None
     except Exception as error:
@@ -223,36 +235,31 @@ def _back_end(name: str) -> type:
     return patient(back_end) if issubclass(back_end, TemplateAPI) else back_end
 
 
-def _made(settings: EvaluatorConfig, make: Callable[..., Any], *given: Any, **named: Any) -> Any:
+def _made(settings: EvaluatorConfig, make: Any, more: Mapping[str, Any]) -> Any:
     """Build a model, or raise an error of one line."""
     try:
-        return make(*given, **named)
-    except UserError:  # from the other class method, which this one calls
-        raise
+        return make(settings.model_args, more)
     except (Exception, SystemExit) as error:
         raise back_ends.model_error(settings.model, settings.model_args, error) from error
 
 
-def _served(back_end: Any, settings: EvaluatorConfig) -> Any:
-    """Build a back end that asks a server, as `simple_evaluate` would, which first imports torch; check it."""
+def _served(make: Any, settings: EvaluatorConfig) -> Any:
+    """Build a back end that asks a server, as `simple_evaluate` would, which first imports torch."""
     back_ends.check_listening(settings.model_args.get("base_url"))
     more = {name: getattr(settings, name) for name in ("batch_size", "max_batch_size", "device")}
-    model = _made(settings, back_end.create_from_arg_obj, settings.model_args, more)
-    names = {name for given in listed(settings.tasks) for name in str(given).split(",")}
-    scored = {file.name: file.form == "loglikelihood" for file in task_list() if file.name in names}
-    _check_model(model, settings, scored, shots=bool(settings.num_fewshot))
-    return model
+    return _made(settings, make, more)
 
 
-def _check_model(model: Any, settings: EvaluatorConfig, tasks: Mapping[str, bool], *, shots: bool) -> None:
-    """Check that a model can do what the tasks need; a server is asked only for what it was not asked before."""
-    compat.leave_out_empty_stops(model)
+def _check_model(model: Any, settings: EvaluatorConfig, tasks: Sequence[CoraTask]) -> None:
+    """Check that a model can do what the tasks need."""
+    compat.leave_out_unset(model)
     compat.keep_offline(model)
-    # `tasks` says for each task whether answers are scored.
-    chat, scored = bool(settings.apply_chat_template), list(filter(tasks.get, tasks))
+    chat = bool(settings.apply_chat_template)
     if chat:
         back_ends.check_chats(settings.model, model)
-    back_ends.check_scoring(model, scored)
-    if len(scored) < len(tasks):
-        shots = shots and bool(settings.fewshot_as_multiturn)
-        back_ends.check_writing(model, chat=chat, system=settings.system_instruction, shots=shots)
+    back_ends.check_scoring(model, [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"])
+    for task in tasks:
+        if task.OUTPUT_TYPE == "generate_until":
+            shots = bool(task.config.num_fewshot and settings.fewshot_as_multiturn)
+            parameters = task.config.generation_kwargs or {}
+            back_ends.check_writing(model, parameters, chat=chat, system=settings.system_instruction, shots=shots)

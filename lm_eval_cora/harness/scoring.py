@@ -30,7 +30,7 @@ from lm_eval_cora.answers.records import (
 )
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import notices
-from lm_eval_cora.harness.compat import Cell, RecordCell, RecordScore, SampleRow, Undefined
+from lm_eval_cora.harness.compat import SampleRow, Undefined
 from lm_eval_cora.harness.docs import Doc, passages_of
 from lm_eval_cora.harness.rounds import AnsweredVariant
 from lm_eval_cora.log import logger
@@ -76,28 +76,23 @@ def metric_keys(names: Iterable[str]) -> list[str]:
     return [key for name in names for key in (name, f"{name}_stderr")]
 
 
+IN_SAMPLES = ("acc", "consistency_rate", "sc@original", "invalid", "ties")
+"""The metrics that the samples file has for each variant, if the task has them."""
+
+
 def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     """Put a Record under each key."""
-    # Four keys describe a single variant and are written to the samples file: `acc` is the score, `consistency_rate`
-    # (or else `sc@original`) is the identity of the option that was picked, or yes or no, `invalid` is the reason, and
+    # Some keys describe a single variant and are written to the samples file: `acc` is the score, `consistency_rate`
+    # and `sc@original` are the identity of the option that was picked, or yes or no, `invalid` is the reason, and
     # `ties` marks a tie. The samples file also gets the `rule` that read the answer, `cut_off` if the token limit ended
     # the response, `opened` if it begins inside reasoning, and what `came` instead of text.
-    picked = "consistency_rate" if "consistency_rate" in keys else "sc@original"
-    repeated = REPEAT if record.kind == REPEAT else ""
-    texts = {
-        "acc": "skipped" if record.skipped else repeated,
-        picked: record.said(letters=False),
-        "invalid": record.reason.value if record.reason is not None else "",
-        "ties": "tied" if record.tied else "",
-    }
-    empty = RecordCell(record)
-    row: dict[str, Any] = {
-        key: RecordCell(record, text) if text else empty for key, text in texts.items() if key in keys
-    }
-    if row.get("acc") is empty:
-        row["acc"] = RecordScore.of(record)
+    repeated, picked = REPEAT if record.kind == REPEAT else "", record.said(letters=False)
+    score = "skipped" if record.skipped else repeated or float(record.correct)
+    reason = record.reason.value if record.reason is not None else ""
+    values = zip(IN_SAMPLES, (score, picked, picked, reason, "tied" if record.tied else ""), strict=True)
     known = {name: getattr(record, name) for name in ("rule", "cut_off", "opened", "came")}
-    return SampleRow(row | {name: value for name, value in known.items() if value}, keys, empty)
+    row = {key: value for key, value in values if key in keys}
+    return SampleRow(row | {name: value for name, value in known.items() if value}, keys, record)
 
 
 def encodable(response: Any) -> Any:
@@ -237,18 +232,18 @@ class Scoring:
             _settle(chain(references, written), ranks=self.ranks)
 
     # ---- metrics
-    def value(self, name: str, items: Sequence[Cell]) -> float | Undefined:
+    def value(self, name: str, records: Sequence[Record]) -> float | Undefined:
         """Aggregate a metric."""
-        value = self._estimate(name, items).value
+        value = self._estimate(name, records).value
         return Undefined() if isnan(value) else value
 
-    def stderr(self, name: str, items: Sequence[Cell]) -> float | str:
+    def stderr(self, name: str, records: Sequence[Record]) -> float | str:
         """Aggregate the standard error of a metric."""
-        stderr = self._estimate(name, items).stderr
+        stderr = self._estimate(name, records).stderr
         return "N/A" if isnan(stderr) else stderr
 
-    def _estimate(self, name: str, items: Sequence[Cell]) -> Estimate:
-        return self.attempt(name, self._computed, name, [item.record for item in items]) or UNDEFINED
+    def _estimate(self, name: str, records: Sequence[Record]) -> Estimate:
+        return self.attempt(name, self._computed, name, records) or UNDEFINED
 
     def _computed(self, name: str, records: Sequence[Record]) -> Estimate:
         if len(records) != len(self.records) or not all(map(is_, records, self.records)):
@@ -281,6 +276,7 @@ class Scoring:
         yield INFO, describe_noise(table)
         if table.question_ids:
             asked = [record for record in self.records if not record.skipped and record.kind != REPEAT]
+            yield WARNING, notices.describe_blocked(asked)
             for advice in notices.advise_on_invalid(asked, self.conditions):
                 yield WARNING, advice
 

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
+import ssl
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from functools import partial, partialmethod
+from itertools import count
 from math import nan
 from typing import Any
+from urllib.parse import urlsplit
 
 from lm_eval.api.instance import Instance
 from lm_eval.models.api_models import TemplateAPI
+from lm_eval.models.utils import chunks
+from tqdm.asyncio import tqdm_asyncio
 
-from lm_eval_cora.answers.records import Response
-from lm_eval_cora.harness.compat import collecting_server_messages, hidden_bars
+from lm_eval_cora.answers.records import BLOCKED, Response
+from lm_eval_cora.harness.compat import hiding_failed_requests
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.questions.question import shorten
@@ -28,22 +36,40 @@ DELAYS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 
 # No more requests are sent after this number of failed attempts in a row, over at least this number of seconds.
 _HOPELESS, _PATIENCE = 10, 60.0
+_LONGEST_WAIT = 600.0  # seconds without an answer that a run waits if the server asks for it
 # Maximum number of attempts if the response has no choices. After that the answer counts as empty.
 _EMPTY_AT_MOST = 3
 
-# Of the status codes from 400 to 499, the first ones concern the server or the API key. The second ones concern one
-# request, unless no request has been answered yet. After the third ones the same request may succeed later.
-_REFUSED, _REFUSED_AT_FIRST, _WORTH_A_RETRY = (401, 403, 404), (400, 422), (408, 409, 425, 429)
+# Of the status codes from 400 to 499, the first ones concern the server or the API key. After the second ones the same
+# request may succeed later. With the third ones a filter may refuse a prompt.
+_NEVER, _WORTH_A_RETRY, _OF_A_FILTER = (401, 403, 404), (408, 409, 425, 429), (400, 422, 451)
+_BLOCKS = re.compile(
+    r"content.?(filter|polic|management|moderat|exists)|moderation|safety|unsafe|harmful|prohibited.?content|flagged"
+    r"|blocked|block.?(list|reason)|guardrail|responsible.?ai|inappropriate|sensitive.?(content|word|info)"
+    r"|data.?inspection|usage polic|recitation|spii|refusal",
+    re.IGNORECASE,
+)
+
+# Finish reasons.
+_FAILS = re.compile("error|abort|cancel|fail|insufficient", re.IGNORECASE)
+_COMPLETE = ["stop", "eos", "eos_token", "stop_sequence", "end_turn", "tool_calls", "function_call", "tool_use"]
+_CUT_OFF = ["length", "max_tokens", "max_output_tokens", "model_length"]
+
 UNREACHABLE, MALFORMED = "no connection to the server", "a response in an unexpected format"
+FAILED, UNTRUSTED = "a generation that failed at the provider", "the server's certificate is not trusted"
 
 WHAT_TO_DO = {
     UNREACHABLE: "Start the server, and check its address",
+    UNTRUSTED: "Name a file with the certificate, SSL_CERT_FILE=FILE or REQUESTS_CA_BUNDLE=FILE in the environment or "
+    "ca_cert_path=FILE in --model_args, or do not check it: verify_certificate=False",
     **dict.fromkeys(("status 401", "status 403"), "Check the API key in the environment variable OPENAI_API_KEY"),
     "status 404": "Check the name of the model and the address of the server",
 }
-_ANOTHER_BACK_END = "Use --model openai-chat-completions, which sends max_completion_tokens"
-
-_expected: ContextVar[int | None] = ContextVar("_expected", default=None)
+_OTHER_BACK_ENDS = {
+    "max_tokens": "Use --model openai-chat-completions, which sends max_completion_tokens",
+    "max_completion_tokens": "Use --model local-chat-completions, which sends max_tokens",
+}
+_expected = ContextVar("_expected", default=1)
 """Number of prompts in the request whose response is being parsed: the harness passes only the response to the parser.
 Each asyncio task has its own value."""
 
@@ -55,15 +81,29 @@ class NoAnswer(Response):
 
 
 class ServerError(Exception):
-    """Failed requests to a server, described in one sentence."""
+    """Failed requests to a server, described in one sentence. `refused` are the questions that it does not answer."""
 
-    def __init__(self, url: str, tally: FailureCount) -> None:
-        super().__init__(f"{url}: {tally.describe()}")
+    def __init__(self, url: str, tally: FailureCount, refused: Iterable[str] = ()) -> None:
+        ids = json.dumps([*refused][:100], ensure_ascii=False)
+        advice = f'. To leave out the questions that it refuses, add to the options of --metadata: "without": {ids}'
+        super().__init__(f"{url}: {tally.describe()}{advice if tally.answered and ids != '[]' else ''}")
         self.tally = tally
+
+
+class StatusError(Exception):
+    """A response with a status code from 400."""
+
+    def __init__(self, response: Any, text: str) -> None:
+        super().__init__(text)
+        self.status, self.headers = response.status, response.headers
 
 
 class MalformedError(Exception):
     """A response in a format that the API does not document."""
+
+
+class FailedError(Exception):
+    """A generation that failed, although the status of the response is 200."""
 
 
 class NoChoicesError(Exception):
@@ -79,9 +119,9 @@ class FailureCount:
     retried: int = 0
     unsent: int = 0  # because the server had stopped answering
     gave_up: bool = False
-    last_message: str = ""  # the server's message about the last failure
+    last_message: str = ""  # about the last failure, mostly in the server's words
     _attempts: int = 0
-    _since: float = 0.0
+    since: float = 0.0  # the time of the first of the failures in a row
 
     @property
     def lost(self) -> int:
@@ -93,15 +133,11 @@ class FailureCount:
         self.answered += size
         self._attempts = 0
 
-    def note_message(self, text: str) -> None:
-        """Store the server's message about a failure."""
-        self.last_message = shorten(text, 200)
-
     def note_attempt(self, now: float, patience: float = _PATIENCE) -> None:
         """Count a failed attempt, and give up after ten in a row over at least `patience` seconds."""
-        self._since = self._since if self._attempts else now
+        self.since = self.since if self._attempts else now
         self._attempts += 1
-        self.gave_up |= self._attempts >= _HOPELESS and now - self._since >= patience
+        self.gave_up |= self._attempts >= _HOPELESS and now - self.since >= patience
 
     def describe(self) -> str:
         """Describe the failures in one sentence."""
@@ -115,41 +151,63 @@ class FailureCount:
         sent = counted(self.answered + self.lost, "request")
         return f"{sent}; {self.retried or 'none'} retried, {self.lost or 'none'} failed"
 
-    def describe_first(self) -> str:
-        """Describe why the first request failed, and what to do."""
+    def describe_first(self, sent: Iterable[str] = ()) -> str:
+        """Describe why the first request failed, and what to do. `sent` are the names of its parameters."""
         (kind,) = self.failed
-        sends_another = all(name in self.last_message for name in ("max_tokens", "max_completion_tokens"))
-        hint = _ANOTHER_BACK_END if sends_another else WHAT_TO_DO.get(kind)
-        return f"{kind}. {hint}{self._quoted}" if hint else f"{kind}{self._quoted}"
+        hint = WHAT_TO_DO.get(kind, "")
+        words = re.findall(r"\w+", self.last_message) if "status 4" in kind else ()
+        for name in sorted({*sent}.intersection(words)):
+            hint = f"Leave {name} out with --gen_kwargs {name}=None, or pass a value that the server accepts"
+            hint = _OTHER_BACK_ENDS.get(name, hint)
+        return f"{kind}{hint and '. '}{hint}{self._quoted}"
 
     @property
     def _quoted(self) -> str:
-        return f". The server said: {self.last_message}" if self.last_message else ""
+        return f". Details: {shorten(self.last_message, 200)}" if self.last_message else ""
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status code of an error, None if it has none. HTTP libraries store it under different names."""
-    sources = (error, getattr(error, "response", None))
-    found = [getattr(one, name, None) for one in sources for name in ("status", "status_code")]
-    return next((code for code in found if isinstance(code, int)), None)
+    """The HTTP status code of an error, None if it has none. Libraries store it under different names."""
+    code = getattr(error, "status", None) or getattr(error, "status_code", None)
+    return code if isinstance(code, int) else None
+
+
+_KINDS = {
+    "NoChoicesError": "an empty list of choices",
+    "FailedError": FAILED,
+    "ClientConnectorCertificateError": UNTRUSTED,
+    **dict.fromkeys(("ServerTimeoutError", "TimeoutError"), "a timeout"),
+    **dict.fromkeys(("ClientConnectionError", "ConnectionError"), UNREACHABLE),
+    **dict.fromkeys(("MalformedError", "KeyError", "IndexError", "TypeError", "ValueError"), MALFORMED),
+}
 
 
 def kind_of(error: BaseException) -> tuple[str, bool]:
-    """Classify an error from sending a request."""
+    """Classify an error from sending a request, and tell whether to send it again."""
     if isinstance(error, AssertionError | NotImplementedError):  # the harness refuses to send it
         return "", False
-    if isinstance(error, NoChoicesError):
-        return "an empty list of choices", True
-    if (status := status_of(error)) is not None and status >= 400:
+    if (status := status_of(error)) is not None:
         return f"status {status}", status >= 500 or status in _WORTH_A_RETRY
-    names = {base.__name__ for base in type(error).__mro__}
-    if names & {"TimeoutError", "Timeout"}:
-        return "a timeout", True
-    if names & {"ClientConnectionError", "ConnectionError"}:
-        return UNREACHABLE, True
-    if status is not None or names & {"MalformedError", "KeyError", "IndexError", "TypeError", "ValueError"}:
-        return MALFORMED, True
-    return type(error).__name__, True
+    names = [base.__name__ for base in type(error).__mro__]
+    return next((_KINDS[name] for name in names if name in _KINDS), names[0]), True
+
+
+def is_blocked(error: BaseException) -> bool:
+    """Whether a filter of the server refuses the content of a prompt, so that it will not answer it later either."""
+    if status_of(error) == 403:  # which is mostly about the key
+        return "flagged" in str(error)
+    may_be = status_of(error) in _OF_A_FILTER or isinstance(error, FailedError)
+    return may_be and bool(_BLOCKS.search(str(error)))
+
+
+def wait_of(error: BaseException) -> float:
+    """The seconds that the server asks to wait, as a number or as a date; 0 if it does not ask."""
+    told = str((getattr(error, "headers", None) or {}).get("Retry-After", ""))
+    with suppress(ValueError):
+        return max(0.0, float(told))
+    with suppress(ValueError):
+        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
+    return 0.0
 
 
 # ---- back ends
@@ -158,7 +216,7 @@ def patient(back_end: type) -> type:
     return type(back_end.__name__, (_Patient, back_end), {"__module__": back_end.__module__})
 
 
-class _Patient:
+class _Patient(TemplateAPI):  # type: ignore[misc]  # the harness ships no types
     """Mixin for a back end of the harness, which raises as soon as one request has failed a few times.
 
     That would lose all requests in progress. Here, a request that fails in all attempts is counted, and `ServerError`
@@ -166,116 +224,162 @@ class _Patient:
     """
 
     def __init__(self, *arguments: Any, max_retries: int = len(DELAYS) + 1, **named: Any) -> None:
-        super().__init__(*arguments, max_retries=max_retries, **named)  # type: ignore[call-arg]
+        super().__init__(*arguments, max_retries=max_retries, **named)
         self.tally = FailureCount()
-        self._reported: set[str] = set()
-        self.attempts = max(1, int(max_retries))
-        self.max_retries = 1  # disables the harness' own retries
+        self.max_retries = max(1, int(max_retries))
+        # The harness sends single requests with another HTTP library, which knows other proxies and certificates.
+        self._at_once: int = self._concurrent
+        self._concurrent: int = max(2, self._at_once)
+        self._hides_bar, self._wait_until = False, 0.0
+        self.checked: Any = []  # the first requests that were answered
 
     def _send(self, method: str, requests: Sequence[Instance], disable_tqdm: bool = False) -> list[Any]:
         """Send requests, and raise at the end if some have no answer."""
-        lost_before = self.tally.lost
-        with hidden_bars() if disable_tqdm else nullcontext(), collecting_server_messages(self.tally.note_message):
+        lost_before, self._hides_bar = self.tally.lost, disable_tqdm
+        with hiding_failed_requests():
             responses = list(getattr(super(), method)(requests))
         if self.tally.lost > lost_before:
-            raise ServerError(self.base_url, self.tally)  # type: ignore[attr-defined]
+            both, refusal = zip(requests, responses, strict=True), _REFUSED[method == "generate_until"]
+            refused = {request.doc.get("question_id"): 0 for request, answer in both if answer is refusal}
+            raise ServerError(self.base_url, self.tally, filter(None, refused))
         return responses
 
     generate_until = partialmethod(_send, "generate_until")
     loglikelihood = partialmethod(_send, "loglikelihood")
     loglikelihood_rolling = partialmethod(_send, "loglikelihood_rolling")
 
-    # ---- one request
-    async def amodel_call(self, *arguments: Any, sem: asyncio.Semaphore, **named: Any) -> list[Any]:
-        """Send a request while others are in progress."""
-        size, session = len(named["messages"]), named.get("session")
-        _expected.set(size)
-        for number in range(self.attempts):
-            async with sem:
-                # Ctrl-C closes the session.
-                if self.tally.gave_up or getattr(session, "closed", False):
-                    self.tally.unsent += size
-                    break
-                try:
-                    own = asyncio.Semaphore(1)  # `sem` is held here, so that waiting requests see `gave_up`
-                    answers: list[Any] = await super().amodel_call(*arguments, sem=own, **named)  # type: ignore[misc]
-                    self.tally.note_answer(size)
-                    return answers
-                except Exception as error:
-                    delay = self._delay(error, number, size)
-            if delay is None:
-                break
-            await asyncio.sleep(delay)
-        return [NoAnswer("") if named.get("generate", True) else (nan, False)] * size
+    async def get_batched_requests(self, requests: Any, cache_keys: Any, *, ctxlens: Any = None, **named: Any) -> Any:
+        """Send requests, `num_concurrent` at a time."""
+        from aiohttp import ClientSession, ClientTimeout, TCPConnector
 
-    def model_call(self, *arguments: Any, **named: Any) -> Any:
-        """Send a single request. A missing response is `_NoResponse`."""
-        size = len(named["messages"])
-        _expected.set(size)
-        for number in range(self.attempts):
-            if self.tally.gave_up:
-                self.tally.unsent += size
+        authorities = self.ca_cert_path or os.environ.get("REQUESTS_CA_BUNDLE")
+        certificates = self.verify_certificate and ssl.create_default_context(cafile=authorities)
+        sem, parts = asyncio.Semaphore(self._at_once), partial(chunks, n=self._batch_size)
+        async with ClientSession(
+            connector=TCPConnector(limit=self._at_once, ssl=certificates),
+            timeout=ClientTimeout(total=self.timeout),
+            trust_env=urlsplit(self.base_url).hostname not in ("localhost", "127.0.0.1", "::1"),  # for proxies
+            raise_for_status=_check_status,
+        ) as session:
+            calls = (
+                self.amodel_call(session=session, sem=sem, messages=part, cache_keys=keys, ctxlens=lengths, **named)
+                for part, keys, lengths in zip(*map(parts, (requests, cache_keys, ctxlens or requests)), strict=True)
+            )
+            return await tqdm_asyncio.gather(*map(asyncio.create_task, calls), desc="Asking", disable=self._hides_bar)
+
+    # ---- one request
+    async def amodel_call(self, *, session: Any, sem: asyncio.Semaphore, **named: Any) -> Any:
+        """Send a request until it is answered, refused or hopeless."""
+        size, generate, tries = len(named["messages"]), named["generate"], 0
+        for attempt in count():
+            async with sem:
+                while (left := self._wait_until - time.monotonic()) > 0:
+                    await asyncio.sleep(left)
+                if self.tally.gave_up or session.closed:  # Ctrl-C closes it
+                    self.tally.unsent += size
+                    return [_NOTHING[generate]] * size
+                _expected.set(size)
+                try:  # `sem` is held here, so that waiting requests see `gave_up`
+                    answers = await super().amodel_call(session=session, sem=asyncio.Semaphore(1), **named)
+                    break
+                except Exception as error:
+                    problem = error
+            again = kind_of(problem)[1]
+            if size > 1 and not again:  # it may be about one of the prompts
+                return await self._one_by_one(range(size), session=session, sem=sem, **named)
+            if generate and self.checked and is_blocked(problem):  # no filter blocks the first request
+                answers = self._blocked(problem, named["cache_keys"])
                 break
-            try:
-                outputs = super().model_call(*arguments, **named)  # type: ignore[misc]
-                _check(outputs, size)
-                self.tally.note_answer(size)
-                return outputs
-            except Exception as error:
-                delay = self._delay(error, number, size)
-            if delay is None:
-                break
-            time.sleep(delay)
-        return _NoResponse(size)
+            if (delay := self._delay(problem, tries, size)) is None:
+                return [(_NOTHING if again else _REFUSED)[generate]] * size
+            self.tally.retried += size * (attempt == 0)
+            tries += not wait_of(problem)
+            await asyncio.sleep(delay)
+        failed = [place for place, answer in enumerate(answers) if size > 1 and getattr(answer, "came", "") == FAILED]
+        self.tally.note_answer(size - len(failed))
+        self.tally.retried += len(failed)
+        for place in failed:
+            (answers[place],) = await self._one_by_one([place], session=session, sem=sem, **named)
+        return answers
+
+    async def _one_by_one(self, places: Iterable[int], **request: Any) -> list[Any]:
+        """Send some prompts of a request again, each in a request of its own."""
+        answers = []
+        for place in places:
+            one = {name: request[name][place : place + 1] for name in ("messages", "cache_keys", "ctxlens")}
+            answers += await self.amodel_call(**{**request, **one})
+        return answers
+
+    def _blocked(self, problem: Exception, keys: Sequence[Any]) -> list[Any]:
+        """The answer to a prompt that a filter refuses. It is kept, because the filter would refuse it again."""
+        text = "a filter of the server blocks a prompt, whose answer is invalid. Details: %s"
+        warn_once(self, text, shorten(str(problem), 200))
+        answer = Response("", cut_off=False, came=BLOCKED)
+        self.cache_hook.add_partial("generate_until", keys[0], answer)
+        return [answer]
 
     def parse_generations(self, outputs: Any, **named: Any) -> list[Any]:
         """The texts of a response; a missing text is `NoAnswer`."""
-        if isinstance(outputs, _NoResponse):
-            return [NoAnswer("")] * outputs.size
         expected = _expected.get()
         _check(outputs, expected)
-        parse = super().parse_generations  # type: ignore[misc]
-        responses = with_details(self, outputs, partial(parse, outputs=outputs, **named))
-        if expected is not None and len(responses) != expected:
+        responses = with_details(self, outputs, partial(super().parse_generations, outputs=outputs, **named))
+        if len(responses) != expected:
             raise NoChoicesError
         return responses
 
-    def parse_logprobs(self, outputs: Any, **named: Any) -> list[tuple[float, bool]]:
+    def parse_logprobs(self, outputs: Any, **named: Any) -> Any:
         """The log-likelihoods in a response; a missing one is nan."""
-        if any(isinstance(output, _NoResponse) for output in (outputs if isinstance(outputs, list) else [outputs])):
-            return [(nan, False)] * len(named["ctxlens"])
         _check(outputs, len(named["ctxlens"]))
-        scores: list[tuple[float, bool]] = super().parse_logprobs(outputs=outputs, **named)  # type: ignore[misc]
-        return scores
+        return super().parse_logprobs(outputs=outputs, **named)
 
-    def _delay(self, error: Exception, number: int, size: int) -> float | None:
+    def _delay(self, error: Exception, tries: int, size: int) -> float | None:
         """Count a failed attempt; return the seconds until the next one, or None. Raise what was never sent."""
         kind, again = kind_of(error)
         if not kind:
             raise error
-        if isinstance(error, MalformedError):
-            self.tally.note_message(str(error))
-        if kind == UNREACHABLE:
-            self.tally.last_message = ""  # about an earlier failure
+        tally, told, now = self.tally, wait_of(error) if again else 0.0, time.monotonic()
+        tally.last_message = getattr(error, "doc", str(error))[:1000]  # `doc` is a text that is not JSON
         is_empty = isinstance(error, NoChoicesError)
-        at_most = min(self.attempts, _EMPTY_AT_MOST) if is_empty else self.attempts
+        at_most = min(self.max_retries, _EMPTY_AT_MOST) if is_empty else self.max_retries
         if is_empty:
-            self.tally.note_answer(0)
+            tally.note_answer(0)
         elif again:
-            self.tally.note_attempt(time.monotonic())
-        elif status_of(error) in (_REFUSED if self.tally.answered else (*_REFUSED, *_REFUSED_AT_FIRST)):
-            self.tally.note_attempt(time.monotonic(), 0)  # the server would refuse every request
-        if again and number + 1 < at_most and not self.tally.gave_up:
-            self.tally.retried += size * (number == 0)
-            if kind not in self._reported:
-                self._reported.add(kind)
-                logger.warning("a request failed: %s. Such requests are sent again, up to %d times", kind, at_most - 1)
-            return DELAYS[min(number, len(DELAYS) - 1)]
+            tally.note_attempt(now, _LONGEST_WAIT if told else _PATIENCE)
+        elif status_of(error) in _NEVER:
+            tally.note_attempt(now, 0)  # the server would refuse every request
+        if told:
+            asks = "the server asks to wait %.0f s (Retry-After). The run waits, for at most %.0f s without an answer"
+            warn_once(self, asks, told, _LONGEST_WAIT)
+            tally.gave_up |= now + told - tally.since > _LONGEST_WAIT
+        if again and (told or tries + 1 < at_most) and not tally.gave_up:
+            if not told:
+                warn_once(self, f"a request failed: {kind}. Such requests are sent again, up to %d times", at_most - 1)
+            self._wait_until = max(self._wait_until, now + told)
+            return DELAYS[min(tries, len(DELAYS) - 1)]
         if is_empty:
-            self.tally.answered += size
+            tally.answered += size
         else:
-            self.tally.failed[kind] += size
+            tally.failed[kind] += size
         return None
+
+
+_NOTHING, _REFUSED = ([(nan, False), NoAnswer("")] for _ in range(2))
+"""What stands for a missing score, and for a missing text; and for those of a prompt that the server refuses."""
+
+
+async def _check_status(response: Any) -> None:
+    """Raise an error with the server's words; let the harness read JSON of any declared type."""
+    if response.status >= 400:
+        raise StatusError(response, await response.text(errors="replace"))
+    response.json = partial(response.json, content_type=None)
+
+
+def warn_once(model: Any, text: str, *values: object) -> None:
+    """Log a warning, once for each model, whatever the values are."""
+    told = vars(model).setdefault("warned", set())
+    if text not in told:
+        told.add(text)
+        logger.warning(text, *values)
 
 
 def attach_finish_reasons(model: Any) -> None:
@@ -295,43 +399,75 @@ def with_details(model: Any, outputs: Any, parse: Callable[[], list[Any]]) -> li
     token = getattr(model, "think_end_token", None)
     parts = outputs if isinstance(outputs, list) else [outputs]
     every = [response for part in parts for response in responses_in(part, token)]
+    for part in parts:
+        _note_unusual(model, part)
     texts = parse()
     if len(every) != len(texts):
         return [NoAnswer("") if text is None else text for text in texts]
-    return [one if text is None else one.saying(text) for text, one in zip(texts, every, strict=True)]
+    both = zip(texts, every, strict=True)
+    return [one if text is None or isinstance(one, NoAnswer) else one.saying(text) for text, one in both]
+
+
+def _note_unusual(model: Any, output: Any) -> None:
+    """Warn of unknown finish reasons, and of another model that answers. A date behind the name is the same model."""
+    for finish, failure in map(_end_of, _choices_in(output)):
+        if finish and not failure and finish not in _COMPLETE + _CUT_OFF:
+            text = "an answer ended with the finish reason %r, which is not known. Such answers are kept"
+            warn_once(model, text, shorten(finish))
+    name = output.get("model") if isinstance(output, dict) else None
+    asked = re.escape(str(model.model).rpartition("/")[2].removesuffix("-latest"))
+    if isinstance(name, str) and not re.fullmatch(rf"(.*/)?{asked}([-@:][\d-]+)?", name, re.IGNORECASE | re.DOTALL):
+        text, name = "%s was asked, but the answers name the model %s, which the results file has", shorten(name, 100)
+        vars(model).setdefault("answered_by", set()).add(name)
+        warn_once(model, text, model.model, name)
+
+
+def _choices_in(output: Any) -> list[dict[str, Any]]:
+    """The choices of an output by index, or the output of a format without them; empty if they cannot be read."""
+    choices = output.get("choices", [output]) if isinstance(output, dict) else None
+    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
+        return []
+    if "choices" not in output:
+        return choices if {"content", "text"} & output.keys() else []
+    places = {str(number): number for number in range(len(choices))}
+    by_place: dict[int, dict[str, Any]] = {}
+    for choice in choices:
+        choice["index"] = 0 if len(choices) == 1 else places.get(str(choice.get("index")), -1)
+        if isinstance(message := choice.get("message"), str | list):
+            choice["message"] = {"content": message}
+        if {"text", "message", "logprobs"} & choice.keys():
+            by_place[choice["index"]] = choice
+    return [by_place[place] for place in places.values()] if {*by_place} == {*places.values()} else []
+
+
+def _end_of(choice: dict[str, Any]) -> tuple[str, str]:
+    """The finish reason of a choice in small letters, and `BLOCKED` or `FAILED` if the choice is no answer."""
+    reason = str(choice.get("finish_reason") or choice.get("stop_reason") or "").casefold()
+    error = choice.get("error") or ""
+    if _BLOCKS.search(f"{reason} {error}"):
+        return reason, BLOCKED
+    return reason, FAILED if error or _FAILS.search(reason) else ""
 
 
 def responses_in(output: Any, think_end_token: str | None = None) -> list[Response]:
     """Return the responses in the output of a server, by index; empty if only the back end knows its format."""
     # The output is changed: the harness reads the `content` of each message, which becomes what counts as its text.
-    choices = output.get("choices", [output]) if isinstance(output, dict) else None
-    if not isinstance(choices, list) or not all(
-        isinstance(choice, dict) and isinstance(choice.get("index", 0), int) for choice in choices
-    ):
-        return []
     responses: list[Response] = []
-    text: str | None
-    for choice in sorted(choices, key=lambda choice: choice.get("index", 0)):
-        finish = choice.get("finish_reason") or choice.get("stop_reason")
-        if "choices" not in output:  # a format of its own, of which only the reason is read
-            text, instead = "", ""
-        elif isinstance(message := choice.get("message"), dict):
+    for choice in _choices_in(output):
+        text: str | None = ""
+        finish, came = _end_of(choice)
+        if "choices" in output:  # else a format of its own, of which only the reason is read
+            message = choice.get("message")
+            message = choice["message"] = message if isinstance(message, dict) else {"content": choice.get("text")}
             text, instead = _text_of(message)
-            message["content"] = text
-        else:
-            text, instead = _text_of({"content": choice.get("text")})
-            choice["text"], choice["message"] = text, {"content": text}
-        if instead == _NO_TEXT and finish == "content_filter":
-            instead = "nothing: the server's filter removed the answer"
-        cut_off = finish in _LIMITS if isinstance(finish, str) else None
+            message["content"] = choice["text"] = text
+            came = came or instead
+        cut_off = finish in _CUT_OFF if came == BLOCKED or finish in _COMPLETE + _CUT_OFF else None
         opened = bool(cut_off and think_end_token and text) and str(think_end_token) not in str(text)
-        kind = NoAnswer if text is None else Response
-        responses.append(kind(text or "", cut_off=cut_off, opened=opened, came=instead))
+        text = None if came == FAILED else text
+        kind = NoAnswer if text is None and came != BLOCKED else Response
+        responses.append(kind(text or "", cut_off=cut_off, opened=opened, came=came))
     return responses
-
-
-_LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")  # finish reasons that name a token limit
-_NO_TEXT = "no text"
 
 
 def _text_of(message: dict[str, Any]) -> tuple[str | None, str]:
@@ -351,39 +487,24 @@ def _text_of(message: dict[str, Any]) -> tuple[str | None, str]:
     if message.get("reasoning_content") or message.get("reasoning"):
         return content, "reasoning without an answer"
     if content is None or content == "":
-        return content, _NO_TEXT
+        return content, "no text"
     return json.dumps(content), "JSON that is not text"
 
 
-class _NoResponse(dict[str, Any]):
-    """Placeholder that the harness gets for a missing response."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(choices=[])
-        self.size = size
-
-
-def _check(outputs: Any, size: int | None) -> None:
-    """Check that a response has an answer to each prompt, and complete a single choice and messages without content."""
+def _check(outputs: Any, size: int) -> None:
+    """Check that a response has an answer to each prompt."""
     if not isinstance(outputs, dict):
         return  # only the back end knows this format
-    if outputs.get("error") or not {"choices", "content", "text"} & outputs.keys():
-        raise MalformedError(str(outputs.get("error", outputs)))
-    if "choices" not in outputs:
-        return
-    choices = outputs["choices"]
-    if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
-        raise MalformedError("'choices' is not a list of objects")
-    if size is not None and len(choices) > size:  # more samples than were asked for
-        choices = outputs["choices"] = [choice for choice in choices if choice.get("index") in range(size)]
-    if not choices or (size is not None and len(choices) < size):
+    if error := outputs.get("error"):
+        raise FailedError(str(error))
+    if not outputs.get("choices", True):
         raise NoChoicesError
-    if len(choices) == 1:
-        choices[0].setdefault("index", 0)
-    for choice in choices:
-        if not {"text", "message", "logprobs"} & choice.keys():
-            raise MalformedError("a choice has no text")
-        if isinstance(message := choice.get("message"), dict):
-            message.setdefault("content", None)
-    if sorted(str(choice.get("index")) for choice in choices) != sorted(map(str, range(size or len(choices)))):
-        raise MalformedError("the indices of the choices do not match the prompts")
+    if not (choices := _choices_in(outputs)):
+        raise MalformedError(str(outputs))
+    failed = [choice for choice in choices if _end_of(choice)[1] == FAILED]
+    if failed and (size == 1 or choices[0].get("logprobs")):  # scores are asked for again together
+        raise FailedError(str(failed[0].get("error") or _end_of(failed[0])[0]))
+    if "choices" in outputs:
+        outputs["choices"] = choices[:size]  # without further samples, which were not asked for
+        if len(choices) < size:
+            raise NoChoicesError

@@ -19,7 +19,15 @@ from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs
 from lm_eval_cora.harness.limits import annotated
 from lm_eval_cora.harness.notices import Conditions, describe_cost, describe_samples, describe_stopping
 from lm_eval_cora.harness.rounds import Planned
-from lm_eval_cora.harness.scoring import Scoring, check_comparison, digest_of, encodable, name_callables, score_response
+from lm_eval_cora.harness.scoring import (
+    IN_SAMPLES,
+    Scoring,
+    check_comparison,
+    digest_of,
+    encodable,
+    name_callables,
+    score_response,
+)
 from lm_eval_cora.harness.served import attach_finish_reasons
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
@@ -159,6 +167,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if self._separates and instruction and not chat and not instruction[-1].isspace():
             # The harness puts a delimiter after a description but not after an instruction: "Be brief.Answer the ..."
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
+        compat.hide_secrets_of_the_run()
         super().build_all_requests(**arguments)
         back_end = compat.behind(model)
         if self._form == "generate" and self._is_scored and not arguments.get("rank"):
@@ -225,7 +234,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             back_ends.check_sampling(self.task_name, self.config.generation_kwargs or {}, self._options, model)
             asked_for = self._options.request_seeds
             self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if asked_for is None else asked_for
-        for prepare in (compat.leave_out_empty_stops, compat.keep_offline, attach_finish_reasons):
+        for prepare in (compat.leave_out_unset, compat.keep_offline, attach_finish_reasons):
             prepare(compat.behind(model))
         if self._form == "loglikelihood":
             back_ends.check_scoring(model, [self.task_name])
@@ -369,6 +378,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         given = {**self._declared, **self._options.declared, "name": self._benchmark.name}
         config["benchmark"] = {key: getattr(value, "name", value) for key, value in given.items()}  # an adapter
         config |= {"probe": self.probe.name, "metadata": {**(config.get("metadata") or {}), **self._data.in_metadata()}}
+        if self._is_scored:  # W&B's logger looks for each metric of the list in each sample
+            config["metrics"] = config["metric_list"]
+            config["metric_list"] = [entry for entry in config["metrics"] if entry["metric"] in IN_SAMPLES]
+        if names := getattr(compat.behind(compat.of_the_run("lm")), "answered_by", None):
+            config["metadata"]["answered_by"] = sorted(names)
         if self._selected:  # else before the run
             signature = self.scoring.attempt("the signature", self._signature)
             config["metadata"] |= {"signature": signature, **self.scoring.summary(followed=self._form == "generate")}

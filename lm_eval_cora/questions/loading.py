@@ -275,17 +275,15 @@ def choose_questions(
     if referring := len(questions) - len(kept):
         logger.info(f"{benchmark}: {left_out_for_references(referring)}")
     questions = list(map(with_references, kept)) if options.option_references == "keep" else kept
-    if not questions:
-        raise UserError(f"{benchmark}: no question is left by the options {options.changed()}")
-    if options.questions is None:
-        return questions, referring
-    if options.questions > (count := len(questions)):
+    if (options.questions or 0) > (count := len(questions)):
         logger.warning(
             f"{benchmark}: option 'questions': expected at most the number of questions, got {options.questions} for "
             f"{count} questions. All are used"
         )
     ranks = {question.id: draw(2**64, options.seed, "questions", question.id) for question in questions}
-    sample = {*sorted(ranks, key=ranks.__getitem__)[: options.questions]}
+    sample = {*sorted(ranks, key=ranks.__getitem__)[: options.questions]}.difference(options.without)
+    if not sample:
+        raise UserError(f"{benchmark}: no question is left by the options {options.changed()}")
     return [question for question in questions if question.id in sample], referring
 
 

@@ -165,6 +165,13 @@ OPTIONS: dict[str, Option] = {
     "categories": Option(
         "a category, or a list of categories", _lines, "Categories whose questions are asked.", "all categories"
     ),
+    "without": Option(
+        "the id of a question, or a list of ids",
+        _lines,
+        "Questions that are left out of all tasks that have them, such as those that a server "
+        "[refuses to answer](served.md#when-something-fails). They are left out after the sample is drawn.",
+        "no question",
+    ),
     "seed": Option("a whole number", _integer, "Seed of the sample, of every reordering and of the exemplars."),
     "data_files": Option(
         *_SOURCES,
@@ -244,6 +251,7 @@ class Options:
     request_seeds: bool | None = None
     reader: Reader = "flexible"
     task: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     declared: Mapping[str, Any] = field(default_factory=dict)  # of the benchmark, by the user; with keys of `KEYS`
 
     @classmethod

@@ -13,7 +13,7 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.answers import Reason
 from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.answers.records import Response, answer_and_format, around, read_response
+from lm_eval_cora.answers.records import BLOCKED, Response, answer_and_format, around, read_response
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import Reader
@@ -58,6 +58,11 @@ def test_a_response_outside_the_format_is_read_by_the_flexible_reader_only():
     assert (flexible.picked, flexible.followed, flexible.excerpt) == (1, False, "")
     assert (strict.picked, strict.followed, strict.excerpt) == (None, False, "So the answer is B.")
     assert read_response(doc, ["So the answer is B."]) == flexible
+
+
+def test_a_response_that_a_filter_ended_is_invalid_whatever_it_says():
+    record = read_response(doc_of("letter", CHOICES[0]), [Response("B. Fog", came=BLOCKED)])
+    assert (record.picked, record.reason) == (None, Reason.BLOCKED)
 
 
 # ---- one response, read and explained: in Python, on the command line and on the page

@@ -215,17 +215,21 @@ def test_the_real_harness(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "mine.yaml").write_text("task: cora_demo\noutput_type: generate_until\n")
     code = f"""
-import json, _lm_eval_cora_startup
+import json, logging, _lm_eval_cora_startup
 import lm_eval.tasks.manager as manager
 manager.__file__ = {str(tmp_path / "own" / "manager.py")!r}
 ours, mine = {str(OURS)!r}, {str(tmp_path / "mine")!r}
 calls = [{{}}, {{"include_defaults": False}}, {{"include_path": ours}}, {{"include_path": mine}}]
 managers = [manager.TaskManager(**call) for call in calls]
-print(json.dumps([[one.all_tasks, str(one.task_index["cora_demo"].yaml_path)] for one in managers]))
+found = [[one.all_tasks, str(one.task_index["cora_demo"].yaml_path)] for one in managers]
+record = logging.makeLogRecord({{"args": ("hf", {{"auth_token": "1"}})}})
+logging.getLogger("lm_eval.evaluator").filter(record)
+print(json.dumps([found, record.args]))
 """
-    found, said = python(code, STARTUP.parent, HF_HUB_OFFLINE="1")
+    (found, logged), said = python(code, STARTUP.parent, HF_HUB_OFFLINE="1")
     ours, mine = str(OURS / "demo" / "cora_demo.yaml"), str(tmp_path / "mine" / "mine.yaml")
     assert found == [[sorted([*NAMES, *GROUPS]), path] for path in (ours, ours, ours, mine)]
+    assert logged == ["hf", {"auth_token": "***"}]
     # The user's task overrides ours. The harness warns about it, as it does for its own tasks.
     assert said.count("overrides existing task") == 1
 

@@ -32,7 +32,7 @@ from lm_eval_cora.harness.back_ends import (
     warn_of_small_batches,
     warn_without_hub,
 )
-from lm_eval_cora.harness.compat import leave_out_empty_stops
+from lm_eval_cora.harness.compat import leave_out_unset
 from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
 from lm_eval_cora.harness.served import patient
 from tests.support.documented import forked, from_start
@@ -66,8 +66,8 @@ def built(name, **arguments):
 def test_the_payload_of_each_api(name, chat, seeds):
     model = built(name)
     assert (formats_chats(model), needs_seeds(model)) == (chat, seeds)
-    leave_out_empty_stops(model)
-    leave_out_empty_stops(model)  # a second call has no effect
+    leave_out_unset(model)
+    leave_out_unset(model)  # a second call has no effect
     for until, sent in [([], [None, ["\n\nHuman:"], ["<|endoftext|>"]]), (["X"], [["X"], ["X", "\n\nHuman:"]])]:
         settings = {"until": list(until), "max_gen_toks": 8, "do_sample": True, "temperature": 0.7}
         if seeds:
@@ -93,7 +93,7 @@ def test_models_of_this_process_and_of_a_user_that_take_no_turns():
     own = Own(model="tiny", base_url="http://127.0.0.1:1/v1/x", tokenizer_backend=None)
     for model in (own, Simulated(knows)):
         assert (formats_chats(model), needs_seeds(model)) == (False, False)
-    leave_out_empty_stops(model)
+    leave_out_unset(model)
     assert not hasattr(model, "_create_payload")
 
 
@@ -179,7 +179,7 @@ def test_a_back_end_that_samples_despite_greedy_settings():
 def test_a_server_that_cannot_be_asked(name, address, chat, told, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UserError, match=told):
-        check_writing(built(name, base_url=address), chat=chat)
+        check_writing(built(name, base_url=address), {}, chat=chat)
 
 
 def run_plainly(server, *tasks):

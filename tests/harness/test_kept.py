@@ -1,19 +1,23 @@
 """The cache of answers: what is kept, what is asked again, and the number of requests per call."""
 
+import pickle
 from contextlib import closing
 from math import nan
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from filelock import FileLock
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 
+from lm_eval_cora.answers.records import Response
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.kept import AnswerCache, cache_file, is_answer, open_cache
+from lm_eval_cora.harness.kept import AnswerCache, cache_file, is_answer, key_for, open_cache
 from lm_eval_cora.harness.served import NoAnswer
 from tests.support.messages import tells
+from tests.support.served import hostile
 from tests.support.simulated import Simulated
 
 
@@ -131,12 +135,37 @@ def test_a_file_system_without_locks_is_one_error(tmp_path, caplog):
     assert caplog.messages == []
 
 
-def test_a_row_that_cannot_be_read_is_asked_again(tmp_path):
+# Changes the class of the answers of servers, as pickles can.
+CHANGES = pickle.dumps(Response)[:-1] + pickle.dumps((None, {"saying": "x"}))[2:-1] + b"b."
+
+
+def test_only_texts_and_numbers_are_read_from_a_file_and_all_else_is_asked_again(tmp_path, caplog):
+    runs, path = hostile(tmp_path / "made"), str(tmp_path / "a.db")
+    others = [{"a": 1}, b"B", ["B"], 3, None, (-1.0, True), Response("B", came=("x",)), NoAnswer("")]
+    rows = [runs, b"(" + runs[:-1] + b"l.", *map(pickle.dumps, others), "x", b"", CHANGES]
+    every, known = requests(len(rows) + 2), Response("answer 0", cut_off=False, came="a refusal")
+    with closing(AnswerCache(Counting(), path)) as cache:
+        cache.lm.rule = lambda doc: known if doc["number"] == 0 else f"answer {doc['number']}"
+        answers = cache.generate_until(every)
+        for number, row in enumerate(rows, 2):  # the first two stay
+            cache._file.execute(
+                "UPDATE unnamed SET value = ? WHERE key = ?", (row, key_for("generate_until", every[number]))
+            )
+        assert cache.generate_until(every) == answers
+        assert cache.generate_until(every[:1])[0].came == "a refusal"
+        assert cache.lm.sizes == [len(every), len(rows)]
+    assert (len(caplog.messages), Response("x").saying("y")) == (1, "y")
+    assert not (tmp_path / "made").exists()
+
+
+def test_likelihoods_are_kept_as_plain_numbers_and_the_requests_of_perplexity_tasks_are_not_kept(tmp_path):
+    asked = [Instance("loglikelihood", {"number": 0}, ("Q", " A"), 0)]
     with closing(AnswerCache(Counting(), str(tmp_path / "a.db"))) as cache:
-        cache.generate_until(requests(3))
-        cache._file.execute("UPDATE unnamed SET value = 'x' WHERE rowid = 2")
-        assert cache.generate_until(requests(3)) == ["answer 0", "answer 1", "answer 2"]
-        assert cache.lm.sizes == [3, 1]
+        cache.lm.loglikelihood = lambda requests: [(np.float64(-1.5), np.bool_(True))]
+        assert [*map(cache.loglikelihood, (asked, asked))] == [[(-1.5, True)]] * 2
+        assert type(cache.loglikelihood(asked)[0][0]) is float
+        cache.lm.loglikelihood_rolling = lambda requests: [-3.5]
+        assert (cache.loglikelihood_rolling(asked), cache.kept) == ([-3.5], 1)
 
 
 def test_what_is_an_answer():

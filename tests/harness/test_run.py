@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import sqlite3
+import sys
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from lm_eval_cora.variants.probes import PROBES
 from tests.support.building import own_task
 from tests.support.commands import NAME, Commands, KnowsSome
 from tests.support.messages import tells
+from tests.support.served import hostile
 from tests.support.simulated import TASKS, quickly
 
 M = 26
@@ -210,6 +212,10 @@ def test_a_cache(run, tmp_path, options):
     assert sorted(later.prompts) == sorted(set(undisturbed.prompts) - set(first.prompts))
     # And the reverse: a run that stops early uses the answers of a full run.
     assert run.ours("--use_cache", cache, "--stop", "exact").prompts == []
+    with closing(sqlite3.connect(f"{cache}_rank0.db")) as database, database:
+        database.execute("UPDATE unnamed SET value = ?", (hostile(tmp_path / "made"),))
+    assert run.ours("--use_cache", cache, *options).prompts == without.prompts
+    assert not (tmp_path / "made").exists()
 
 
 FILTER = "filter: [{function: take_first}]"
@@ -346,6 +352,32 @@ def test_verbose_logs_each_wave_and_shows_the_traceback(run, caplog):
     line = failed.err.splitlines()[-1]
     assert line.startswith("lm-eval-cora run: the run ended: RuntimeError: out of memory. 0 ")
     assert "lm-eval-cora run --model knows-some-of-it" in line
-    secret = run.ours("--model_args", "skill=none,auth_token=hush").err.splitlines()[-1]
+    given = '{"skill": "none", "auth_token": "hush"}'
+    secret = run.ours("--model_args", given).err.splitlines()[-1]
     assert "a secret" in secret
     assert "hush" not in secret
+
+
+@pytest.mark.parametrize("command", ["ours", "plain"])
+def test_keys_in_model_args_reach_the_model_and_are_masked_elsewhere(run, tmp_path, caplog, command):
+    path = tmp_path / "config.yaml"
+    path.write_text("model_args: {skill: some, auth_token: hush, think_end_token: </t>}\n")
+    header = '{"header": {"Authorization": ["Bearer hush"]}, "think_end_token": "</t>"}'
+    for given in (["--model_args", header], *([["--config", path, "--limit", 1]] if command == "ours" else [])):
+        ran = getattr(run, command)(*given)
+        assert "hush" in str(ran.models[0].more)
+        written = "".join(file.read_text() for file in ran.folder.rglob("*.json*"))
+        assert "***" in written
+        assert "</t>" in written
+        # The harness logs them before a task is made. There the start-up module masks them.
+        assert "hush" not in written + ran.out + ran.err + caplog.text * (command == "ours")
+
+
+@pytest.mark.parametrize("name", ["wandb", "trackio"])
+def test_a_logger_that_is_not_installed_is_an_error_before_the_run(run, tmp_path, monkeypatch, name):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / name).mkdir()  # as W&B does in the folder of a run
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    ran = run.ours(f"--{name}_args", "project=mine")
+    assert (ran.code, ran.models) == (1, [])
+    assert f"--{name}_args: {name} is not installed. Run pip install {name}" in ran.err

@@ -32,9 +32,9 @@ class KnowsSome(Simulated):
 
     built: list[KnowsSome] = []  # noqa: RUF012  # emptied before each test
 
-    def __init__(self, skill: str = "some", **_: Any) -> None:
+    def __init__(self, skill: str = "some", **more: Any) -> None:
         super().__init__(knows)
-        self.skill = skill
+        self.skill, self.more = skill, more
         type(self).built.append(self)
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:

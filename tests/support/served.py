@@ -2,13 +2,59 @@
 
 import json
 import sqlite3
+from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lm_eval_cora.cli import main
-from tests.support.server import Server
+from tests.support.server import Fault, Payload, Server
 from tests.support.simulated import TASKS
+
+both = pytest.mark.parametrize("protocol", ["chat", "completions"])
+at_once_and_one_by_one = pytest.mark.parametrize("more", ["", ",num_concurrent=8"], ids=["one by one", "at once"])
+
+
+def succeeds(ran: tuple[int, str]) -> str:
+    """Check the exit status; return the output."""
+    code, err = ran
+    assert code == 0, err
+    return err
+
+
+def fails(ran: tuple[int, str]) -> str:
+    """Check the exit status; return the last line of the output, the error."""
+    code, err = ran
+    *_, line = err.splitlines()
+    assert code == 1
+    assert line.startswith("lm-eval-cora run: ")
+    assert "Traceback" not in err
+    return line
+
+
+def healthy(number: int, payload: Payload) -> None:
+    """A server without faults."""
+
+
+def every_third(*faults: Fault) -> Callable[[int, Payload], Fault]:
+    """Every third request fails in its first attempt, by one of these after the other."""
+    seen, following = Counter[str](), cycle(faults)
+
+    def of(number: int, payload: Payload) -> Fault:
+        text = json.dumps(payload)
+        seen[text] += 1
+        return next(following) if number % 3 == 1 and seen[text] == 1 else None
+
+    return of
+
+
+def hostile(path: Path) -> bytes:
+    """A pickle that makes a file when it is read."""
+    return f"cos\nsystem\n(S'touch {path}'\ntR.".encode()
 
 
 class Runs:
@@ -34,10 +80,10 @@ class Runs:
         )
         return code, self.caplog.text + self.capsys.readouterr().err
 
-    def results(self, task: str = "cora_demo") -> dict[str, Any]:
-        """The newest results, without dates and times."""
+    def results(self, task: str = "cora_demo", part: str = "results") -> dict[str, Any]:
+        """The newest results, without dates and times; or another part of their file."""
         path = max(self.folder.rglob("results_*.json"), key=lambda path: path.stat().st_mtime_ns)
-        scores: dict[str, Any] = json.loads(path.read_text())["results"][task]
+        scores: dict[str, Any] = json.loads(path.read_text())[part][task]
         return scores
 
     def samples(self, task: str = "cora_demo") -> list[dict[str, Any]]:

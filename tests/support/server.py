@@ -10,8 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Payload = dict[str, Any]
-Fault = str
-"""`status N`, or one of: no choices, one missing, null, no message, no content, error, text, hang up."""
+Fault = Any
+"""`status N`, or one of: no choices, one missing, null, no message, no content, error, text, hang up; or a dict with
+what is other in the first choice; or a status code, a body and headers."""
 
 BROKEN: dict[Fault, Any] = {
     "no choices": {"choices": []},
@@ -44,6 +45,7 @@ class Server:
         fault: Says what goes wrong with a request, by its number from 0 and its payload.
         scores: Whether it returns the log-probabilities of a prompt.
         honours_seeds: Whether the answer depends on the seed.
+        name: The model that its answers name.
     """
 
     def __init__(self) -> None:
@@ -51,7 +53,7 @@ class Server:
         self.fault: Callable[[int, Payload], Fault | None] = lambda number, payload: None
         self.scores = True
         self.honours_seeds = True
-        self.model = "tiny"
+        self.model = self.name = "tiny"
         self._lock = threading.Lock()
 
     def __enter__(self) -> Server:
@@ -95,8 +97,8 @@ class Server:
         seed = payload.get("seed") if self.honours_seeds else None
         said = [letter_of(text, seed) for text in texts_of(payload)]
         if "messages" in payload:
-            return {"choices": [{"index": 0, "message": {"role": "assistant", "content": said[0]}}]}
-        return {"choices": [{"index": index, "text": text} for index, text in enumerate(said)]}
+            return {"model": self.name, "choices": [{"index": 0, "message": {"role": "assistant", "content": said[0]}}]}
+        return {"model": self.name, "choices": [{"index": index, "text": text} for index, text in enumerate(said)]}
 
     def _scored(self, index: int, tokens: list[int]) -> Payload:
         if not self.scores:  # as llama.cpp's server: only the generated token, in another format
@@ -114,11 +116,12 @@ class Server:
             def log_message(self, *_: Any) -> None:
                 pass
 
-            def reply(self, status: int, body: Any) -> None:
+            def reply(self, status: int, body: Any, headers: Payload | None = None) -> None:
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "text/html" if isinstance(body, bytes) else "application/json")
-                self.send_header("Content-Length", str(len(data)))
+                for name, value in {"Content-Length": len(data), **(headers or {})}.items():
+                    self.send_header(name, str(value))
                 self.end_headers()
                 self.wfile.write(data)
 
@@ -140,6 +143,12 @@ class Server:
                     self.reply(404, {"error": {"message": f"The model {payload.get('model')!r} does not exist."}})
                 elif fault is None:
                     self.reply(200, server.answer(payload))
+                elif isinstance(fault, dict):
+                    answer = server.answer(payload)
+                    answer["choices"][0] |= fault
+                    self.reply(200, answer)
+                elif isinstance(fault, tuple):
+                    self.reply(*fault)
                 elif fault.startswith("status "):
                     self.reply(int(fault.split()[1]), {"error": {"message": "out of memory"}})
                 elif fault == "one missing":  # the other choices are renumbered

@@ -41,8 +41,10 @@ def test_the_results_file_and_the_table():
     assert config["process_docs"] == "lm_eval_cora.harness.docs.process_docs"
     assert config["probe"] == "divergent"
     bmca = {"metric": "bmca@0.5", "aggregation": "lm_eval_cora.metrics.accuracy.bmca", "level": 0.5}
-    assert config["metric_list"][6] == bmca | {"higher_is_better": True}
-    results.pop("samples")
+    assert config["metrics"][6] == bmca | {"higher_is_better": True}
+    # Loggers read each metric of the list from each sample, as a text or a number.
+    samples, names = results.pop("samples")["cora_demo"], [entry["metric"] for entry in config["metric_list"]]
+    assert {type(sample[name]) for sample in samples for name in names} == {float, str}
     dumped = json.dumps(results, default=handle_non_serializable)
     json.loads(dumped, parse_constant=lambda name: pytest.fail(f"a bare {name} in the results file"))
 

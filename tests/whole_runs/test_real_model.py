@@ -137,7 +137,7 @@ def test_two_questions(written):
     assert values["mcqa"] in (0.0, 0.5, 1.0)
     # acc from the lines of the samples file, each scored alone.
     assert values["acc"] == pytest.approx(sum(sample["acc"] for sample in samples) / ALL)
-    assert any(sample["consistency_rate"].text != "" for sample in samples)
+    assert any(sample["consistency_rate"] != "" for sample in samples)
 
 
 def test_the_letters_of_a_variant_cost_one_forward_pass(scored):
