@@ -9,7 +9,6 @@ import pytest
 from tests.support.programs import CLOSED, FULL, KEPT, UNREAD, Command, Ended, run
 from tests.support.written import strict
 
-
 PASSES, UNDECIDED = (f"gate MADE/good.jsonl --require mcqa>={least}" for least in (0.7, 0.75))
 
 READS = "read --options Ice Fog --response A"
