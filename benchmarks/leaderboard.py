@@ -4,9 +4,9 @@ python benchmarks/leaderboard.py [--models 200] [--tasks 10] [--questions 50]
 
 The runs have 20 variants per question and short responses, of which many are equal. Equal responses to the same options
 are read once. So one benchmark (`--tasks 1`) takes a time that is more like that of real runs: here, the runs of
-several benchmarks have the same responses. The runs are read by one process, then by one per processor, and then again,
-when they are unchanged and kept. The last column is the time relative to the first of these. Records have scores only.
-The memory is that of all processes together on Linux, elsewhere that of the largest one.
+several benchmarks have the same responses. The runs are read by one process, then by one per processor; the last column
+is the time relative to the first. Records have scores only. The memory is that of all processes together on Linux,
+elsewhere that of the largest one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from uuid import UUID
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
 from benchmarks.report import measured, write_models
-from lm_eval_cora.report.kept_runs import VARIABLE
 
 COMMAND = "import sys; from lm_eval_cora.cli import main; sys.exit(main(['leaderboard', *sys.argv[1:]]))"
 ONE_PROCESS = f"import lm_eval_cora.workers as workers; workers.processors = lambda: 1; {COMMAND}"
@@ -107,13 +106,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         write_records(Path(name), given.models, tasks, given.questions)
         measure("records", COMMAND, Path(name), 0)
-    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as kept:
+    with tempfile.TemporaryDirectory() as name:
         lines = write_runs(Path(name), given.models, tasks, given.questions)
-        os.environ[VARIABLE] = os.devnull
         first = measure("runs, one process", ONE_PROCESS, Path(name), lines)
-        os.environ[VARIABLE] = kept
         measure("runs", COMMAND, Path(name), lines, first)
-        measure("runs, unchanged", COMMAND, Path(name), lines, first)
 
 
 def measure(source: str, command: str, folder: Path, lines: int, first: float = 0.0) -> float:

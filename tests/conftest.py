@@ -12,8 +12,6 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 # If the package is installed too, a TaskManager must not find its task files beside those of the checkout.
 os.environ["LM_EVAL_CORA_AUTOLOAD"] = "0"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-# No test uses or changes what the leaderboards of the user keep.
-os.environ["LM_EVAL_CORA_CACHE"] = os.devnull
 # The other cores run other tests. Set this before numpy or torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

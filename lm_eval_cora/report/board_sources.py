@@ -7,9 +7,7 @@ from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report import kept_runs
 from lm_eval_cora.report.boards import Board, Standing, boards_of, entry_of, find_records, one_per_model
-from lm_eval_cora.report.kept_runs import Kept
 from lm_eval_cora.runs.files import (
     SamplesFile,
     files_in,
@@ -34,7 +32,6 @@ class Sources:
         self, paths: Sequence[Path], reader: Reader | None, named: Mapping[Path, str], metric: str = ""
     ) -> None:
         self._reader, self._first = reader, [metric] if metric else []
-        self._settings = reader, metric  # what the scores of a run depend on
         self._files: list[SamplesFile] = []
         self._records: list[Standing] = []
         self._answers: list[tuple[Path, str]] = []
@@ -76,28 +73,26 @@ class Sources:
     def boards(self, use: Callable[[Run], Path | None] | None = None) -> list[Board]:
         """Make the boards. The memory holds the answers of few runs at a time.
 
-        With `use`, which gets each run and returns the path of its page, runs are read although they are kept.
+        `use` gets each run and returns the path of its page.
         """
         tasks = sorted({*(file.task for file in self._files), *(entry.name for entry in self._records)})
         if self._answers and TASK not in tasks:
             tasks.append(TASK)
         # Of each model and setting, the newest run counts.
         runs = [files for group in grouped(self._files) for files in grouped_by(group, _settings_of).values()]
-        kept = [(files, None if use else kept_runs.load(files, self._settings)) for files in runs]
-        of_task = grouped_by(kept, lambda run: run[0][0].task)
+        of_task = grouped_by(runs, lambda files: files[0].task)
         boards: list[Board] = []
         found = 0
         with RunReader(self._reader) as readers:
-            readers.plan(files for task in tasks for files, known in of_task.get(task, ()) if not known)
+            readers.plan(files for task in tasks for files in of_task.get(task, ()))
             for task in tasks:
                 entries = [
-                    replace(entry, report=(use(run) if use and run else None) or self._page_beside(entry.source))
+                    replace(entry, report=(use(run) if use else None) or self._page_beside(entry.source))
                     for run, entry in self._runs(task, readers, of_task.get(task, ()))
                 ]
                 entries += [entry for entry in self._records if entry.name == task]
                 found += len(entries)
                 boards += self._boards(entries)
-        kept_runs.remove_old()
         if not (found or self.notes):  # all samples are of other tasks
             raise UserError(self._nothing)
         if not boards:
@@ -111,19 +106,14 @@ class Sources:
         return sorted(boards, key=lambda board: (-most[board.task], board.task))
 
     def _runs(
-        self, task: str, readers: RunReader, kept: Iterable[tuple[Sequence[SamplesFile], Kept | None]]
-    ) -> Iterator[tuple[Run | None, Standing]]:
-        """Yield the scores of each run of a task, with the run unless it is kept."""
-        for files, known in kept:
-            runs: list[Any] = []
-            if not known:
-                runs, notes = readers.merged(files)
-                known = runs[0].notes if runs else notes, [entry_of(run, files[0].date, self._first) for run in runs]
-                kept_runs.store(files, self._settings, known)
-            notes_of_files, entries = known
-            self.notes += [f"{files[0].model}, {task}: {note}" for note in notes_of_files]
-            named = [replace(entry, model=files[0].model) for entry in entries]
-            yield from zip(runs or [None] * len(named), named, strict=True)
+        self, task: str, readers: RunReader, groups: Iterable[Sequence[SamplesFile]]
+    ) -> Iterator[tuple[Run, Standing]]:
+        """Yield each run of a task with its scores."""
+        for files in groups:
+            runs, notes = readers.merged(files)
+            self.notes += [f"{files[0].model}, {task}: {note}" for note in (runs[0].notes if runs else notes)]
+            for run in runs:
+                yield run, entry_of(run, files[0].date, self._first)
         for path, name in self._answers if task == TASK else []:
             runs = readers.collected(path)
             for run in runs if len(runs) > 1 else [replace(runs[0], model=name)]:
