@@ -16,7 +16,6 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evaluation_name, model_id
 from lm_eval_cora.metrics.entries import parameters_of
-from lm_eval_cora.metrics.estimate import REPLICATES
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
@@ -186,16 +185,15 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
 
 def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The number of units of the standard error, questions or passages, and the standard error if it is known."""
-    estimate = run.estimates[entry["metric"]]
-    number = {"num_samples": run.table.units}
+    estimate, number = run.estimates[entry["metric"]], {"num_samples": run.table.units}
     if isnan(estimate.stderr):
         return number
-    bootstrapped, (low, high) = facts_of(entry["aggregation"]).bootstrapped, estimate.interval
+    method = "bootstrap" if facts_of(entry["aggregation"]).bootstrapped else "analytic"
+    low, high = estimate.interval
     return {
         **number,
-        "standard_error": {"value": estimate.stderr, "method": "bootstrap" if bootstrapped else "analytic"},
+        "standard_error": {"value": estimate.stderr, "method": method},
         "confidence_interval": {"lower": low, "upper": high, "confidence_level": 0.95},
-        **({"num_bootstrap_samples": REPLICATES} if bootstrapped else {}),
     }
 
 

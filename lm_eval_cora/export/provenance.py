@@ -44,13 +44,14 @@ def evaluation_name(run: Run) -> str:
 
 def model_id(run: Run) -> str:
     """Id of the model on the Hub or in its API; for a local model, the part of its path that makes the id unique."""
-    name = hub_name(model_of(run.results) or run.model)
-    folder = _without_folders(name)
-    short = run.model.partition(" (")[0]
+    name, short = hub_name(model_of(run.results) or run.model), run.model.partition(" (")[0]
     if short.partition("@")[0] == name:  # with the revision, if several are exported
         return short
+    path = Path(name)
+    if not (path.is_absolute() or name.startswith(".")):
+        return name or "unknown"
     # Replace slashes, because the part before a slash is the developer.
-    return (short.replace("/", "_") if name != folder and short.endswith(folder) else folder) or "unknown"
+    return (short.replace("/", "_") if short.endswith(path.name) else path.name) or "unknown"
 
 
 def begin_of(run: Run) -> float | None:
@@ -71,12 +72,6 @@ def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
         for name, value in details.items()
         if value is not None and value != ""
     }
-
-
-def _without_folders(name: str) -> str:
-    """The last part of a local path, so that exports do not contain the user's folders."""
-    name = hub_name(name)
-    return path.name if (path := Path(name)).is_absolute() or name.startswith(".") else name
 
 
 def _texts(value: Any) -> tuple[str, ...]:
