@@ -4,9 +4,9 @@ python benchmarks/leaderboard.py [--models 200] [--tasks 10] [--questions 50]
 
 The runs have 20 variants per question and short responses, of which many are equal. Equal responses to the same options
 are read once. So one benchmark (`--tasks 1`) takes a time that is more like that of real runs: here, the runs of
-several benchmarks have the same responses. The runs are read by one process, then by one per processor. The last column
-is the time relative to the first of these. Records have scores only.
-The memory is that of all processes together on Linux, elsewhere that of the largest one.
+several benchmarks have the same responses. The runs are read by one process, then by one per processor; the last column
+is the time relative to the first. Records have scores only. The memory is that of all processes together on Linux,
+elsewhere that of the largest one.
 """
 
 from __future__ import annotations

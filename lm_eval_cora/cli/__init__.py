@@ -13,12 +13,12 @@ from textwrap import indent
 from typing import Any, TextIO
 
 from lm_eval_cora import __version__
-from lm_eval_cora.cli import compare, export, gate, guess, leaderboard, plan, read, report, run, score, tasks
+from lm_eval_cora.cli import compare, export, gate, leaderboard, plan, read, report, run, score, tasks
 from lm_eval_cora.cli.console import ERROR_STATUS, Parser, say
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.writing import STDOUT
 
-_COMMANDS: tuple[Any, ...] = (run, report, compare, plan, gate, score, export, leaderboard, read, guess, tasks)
+_COMMANDS: tuple[Any, ...] = (run, report, compare, plan, gate, score, export, leaderboard, read, tasks)
 """The commands, in the order of `--help`. The docstring of a module is the help of its command: a sentence, examples
 and remarks. It has `add_arguments` and `run`, which returns the exit status if that is not 0."""
 

@@ -5,10 +5,9 @@ lm-eval-cora export out/ --format model-index -o card.yml     # paste it between
 lm-eval-cora export out/ --format latex -o table.tex           # needs \usepackage{booktabs}
 lm-eval-cora export out/ --format csv -o scores.csv
 lm-eval-cora export out/ --format eval-results --dataset ORG/BENCHMARK --task-id cora_medqa -o cora.yaml
-lm-eval-cora export out/ --format eval-yaml --dataset ORG/BENCHMARK -o eval.yaml
 
-eval-results is a file for .eval_results/ of a model repository on the Hub; eval-yaml makes a dataset on the
-Hub a benchmark. Nothing is uploaded. Exit status 3: one of these two cannot be made, nothing is written.
+eval-results is a file for .eval_results/ of a model repository on the Hub. Nothing is uploaded. Exit status 3: it
+cannot be made, nothing is written.
 """
 
 from itertools import chain
@@ -51,7 +50,8 @@ def run(given: console.Given) -> None:
     output = given.output or Path(chosen.folder or STDOUT)
     if not chosen.folder:
         console.check_output(output)
-        text, note = chosen.write(console.read_runs_of(given), **options)
+        made = chosen.write(console.read_runs_of(given), **options)
+        text, note = made if isinstance(made, tuple) else (made, "")
         console.say(*filter(None, [note]))
         console.write(text, output)
         return

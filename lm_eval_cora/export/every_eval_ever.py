@@ -11,20 +11,18 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
-from lm_eval_cora import __version__
 from lm_eval_cora.answers.formats import FORMATS, format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evaluation_name, model_args, model_id
+from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evaluation_name, model_id
 from lm_eval_cora.metrics.entries import parameters_of
-from lm_eval_cora.metrics.estimate import REPLICATES
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
 from lm_eval_cora.runs.collected import Collected
-from lm_eval_cora.runs.files import chat_template_of, grouped_by, part_of
+from lm_eval_cora.runs.files import grouped_by, part_of, sent_with
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.samples import arguments_in
+from lm_eval_cora.runs.samples import prompt_in, response_text
 from lm_eval_cora.variants.variant import REPEAT
 
 _SCHEMA = "0.3.0"
@@ -37,23 +35,11 @@ _PLUGIN = "lm-eval-cora"
 Relationship = Literal["first_party", "third_party", "collaborative", "other"]
 """Relationships between who evaluated a model and who made it."""
 
-_ENGINES = {
-    **dict.fromkeys(("hf", "hf-auto", "huggingface", "hf-multimodal", "steered"), "transformers"),
-    **dict.fromkeys(("gguf", "ggml"), "llama.cpp"),
-    "vllm-vlm": "vllm",
-    "sglang-generate": "sglang",
-}
-"""Engines of the harness' back ends that have a different name."""
-
-_IN_PROCESS = ("transformers", "vllm", "sglang", "mamba_ssm", "nemo_lm", "megatron_lm", "openvino", "trtllm")
-
-_PLATFORMS = {
-    **dict.fromkeys(("openai-completions", "openai-chat-completions"), "openai"),
-    **dict.fromkeys(("anthropic-completions", "anthropic-chat", "anthropic-chat-completions"), "anthropic"),
-    "textsynth": "textsynth",
-    "watsonx_llm": "watsonx",
-}
-"""Services behind the back ends that call a hosted API."""
+_SETTINGS = (
+    *("dtype", "quantization", "load_in_4bit", "load_in_8bit", "max_length", "max_model_len", "max_gen_toks"),
+    *("enable_thinking", "reasoning_effort", "seed"),
+)
+"""The arguments of back ends that are exported. Others may contain a password, a folder or an address."""
 
 
 def write_every_eval_ever(
@@ -129,10 +115,7 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
         },
         "eval_library": {
             "name": "unknown" if newest.collected else "lm_eval",
-            "version": _version(newest),
-            "additional_details": as_texts(
-                {"plugin": _PLUGIN, "plugin_version": __version__, "git_hash": newest.results.get("git_hash")}
-            ),
+            "version": str(newest.results.get("lm_eval_version") or "unknown"),
         },
         "model_info": _model_info(newest),
         "evaluation_results": [
@@ -145,32 +128,16 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
 
 
 def _model_info(run: Run) -> dict[str, Any]:
-    model, settings = model_id(run), part_of(run.results, "config")
-    arguments = model_args(settings.get("model_args"))
-    back_end = str(settings.get("model") or run.results.get("model_source") or "")
-    engine = _ENGINES.get(back_end, back_end)
-    hosted = back_end in _PLATFORMS and "base_url" not in str(settings.get("model_args"))
-    managed = "externally_managed" if hosted else "self_deployed" if engine in _IN_PROCESS else "unknown"
-    version = run.results.get("transformers_version") if engine == "transformers" else None
+    settings, model = part_of(run.results, "config"), model_id(run)
+    arguments = part_of(settings, "model_args")
     details = {
-        "deployment_type": managed,
+        "deployment_type": "unknown",  # a server may be anywhere
         "model_availability": "unknown",  # a model on the Hub may be private
-        "lm_eval_model": back_end,
-        "model_source": run.results.get("model_source"),
-        "model_args": arguments or None,
-        "dtype": settings.get("model_dtype") or arguments.get("dtype"),
-        **{name: settings.get(f"model_{name}") for name in ("num_parameters", "revision", "sha")},
+        "lm_eval_model": settings.get("model"),
+        "model_args": {name: arguments[name] for name in _SETTINGS if name in arguments} or None,
+        **{name: settings.get(f"model_{name}") for name in ("dtype", "num_parameters", "revision", "sha")},
     }
-    return _given(
-        {
-            "name": model,
-            "id": model,
-            "developer": model.partition("/")[0] if "/" in model else None,
-            "inference_platform": _PLATFORMS[back_end] if hosted else None,
-            "inference_engine": as_texts({"name": engine, "version": version}) if engine and not hosted else None,
-            "additional_details": as_texts(details),
-        }
-    )
+    return {"name": model, "id": model, "additional_details": as_texts(details)}
 
 
 def _result(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,18 +147,14 @@ def _result(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
         "signature": run.signature,
         "data": run.data.digest,
         "probe": run.probe.name,
-        "form": run.form,
         "questions": len(table.question_ids),
-        "variants": len(table.kind),
-        "answers": table.answers,
         "incomplete_questions": table.incomplete,
-        "lm_eval_version": _version(run),
     }
     return {
         "evaluation_result_id": _result_id(run, entry["metric"]),
         "evaluation_name": evaluation_name(run),
-        "source_data": _source(run),
         "evaluation_timestamp": str(_time(run)),
+        "source_data": _source(run),
         "metric_config": _metric(entry, value),
         "score_details": {"score": value, "uncertainty": _uncertainty(run, entry), "details": as_texts(details)},
         "generation_config": _generation(run),
@@ -222,16 +185,15 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
 
 def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The number of units of the standard error, questions or passages, and the standard error if it is known."""
-    estimate = run.estimates[entry["metric"]]
-    number = {"num_samples": run.table.units}
+    estimate, number = run.estimates[entry["metric"]], {"num_samples": run.table.units}
     if isnan(estimate.stderr):
         return number
-    bootstrapped, (low, high) = facts_of(entry["aggregation"]).bootstrapped, estimate.interval
+    method = "bootstrap" if facts_of(entry["aggregation"]).bootstrapped else "analytic"
+    low, high = estimate.interval
     return {
         **number,
-        "standard_error": {"value": estimate.stderr, "method": "bootstrap" if bootstrapped else "analytic"},
+        "standard_error": {"value": estimate.stderr, "method": method},
         "confidence_interval": {"lower": low, "upper": high, "confidence_level": 0.95},
-        **({"num_bootstrap_samples": REPLICATES} if bootstrapped else {}),
     }
 
 
@@ -253,22 +215,12 @@ def _source(run: Run) -> dict[str, Any]:
 
 def _generation(run: Run) -> dict[str, Any]:
     """The settings of generation and prompts."""
-    settings, whole = dict(run.config.get("generation_kwargs") or {}), part_of(run.results, "config")
-    arguments = {name: settings.pop(name) for name in ("temperature", "top_p", "top_k") if name in settings}
-    limit = settings.pop("max_gen_toks", None)
-    if type(limit) is int and limit > 0:
-        arguments["max_tokens"] = limit
-    template, sha = chat_template_of(run.results), run.results.get("chat_template_sha")
-    details = {
-        **settings,
-        "num_fewshot": run.config.get("num_fewshot"),
-        "fewshot_as_multiturn": run.results.get("fewshot_as_multiturn"),
-        "chat_template": "applied" if sha else template or ("none" if "chat_template_sha" in run.results else None),
-        **{name: run.results.get(name) for name in ("chat_template_sha", "system_instruction")},
-        "options": dict(part_of(part_of(run.config, "metadata"), "cora")) or None,
-        **{name: whole.get(name) for name in ("random_seed", "numpy_seed", "torch_seed", "fewshot_seed")},
-    }
-    return {**({"generation_args": arguments} if arguments else {}), "additional_details": as_texts(details)}
+    sent = sent_with(run.results, run.name)
+    settings = part_of(sent, "generation_kwargs")
+    numbers = {name: settings.get(name) for name in ("temperature", "top_p", "top_k")}
+    arguments = {name: value for name, value in numbers.items() if isinstance(value, int | float)}
+    details = {**sent, "num_fewshot": run.config.get("num_fewshot")}
+    return {"generation_args": arguments, "additional_details": as_texts(details)}
 
 
 def _given(parts: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,10 +230,6 @@ def _given(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _result_id(run: Run, metric: str) -> str:
     return f"{evaluation_name(run)}/{metric}"
-
-
-def _version(run: Run) -> str:
-    return str(run.results.get("lm_eval_version") or "unknown")
 
 
 def _time(run: Run) -> float:
@@ -304,8 +252,7 @@ def rows(run: Run, results: Collection[str]) -> Iterator[dict[str, Any]]:
     for record, line in run.source.lines():
         if record.skipped or record.kind == REPEAT:
             continue
-        is_complete = record.question_id in complete
-        parts = _answer(run.collected, record, line) if run.collected else _sample(run, record, line, is_complete)
+        parts = _answer(run.collected, record, line) if run.collected else _sample(run, record, line)
         variant, asked, output, picked, method, metadata = parts
         attribution = {
             "turn_idx": 0,
@@ -314,18 +261,23 @@ def rows(run: Run, results: Collection[str]) -> Iterator[dict[str, Any]]:
             "extraction_method": method,
             "is_terminal": True,
         }
+        about = {
+            "question_id": record.question_id,
+            "variants": record.variants,
+            "category": record.category,
+            "invalid": record.reason and str(record.reason),
+        }
         yield _given(
             {
                 "evaluation_name": name,
-                "evaluation_result_id": whole if is_complete and whole in results else None,
+                "evaluation_result_id": whole if record.question_id in complete and whole in results else None,
                 "sample_id": f"{name}/{record.question_id}/{variant}",
-                "sample_hash": None if run.collected else _hash(asked),
                 "interaction_type": "single_turn",
                 "input": asked,
                 "output": {"raw": output},
                 "answer_attribution": [] if picked is None else [attribution],
                 "evaluation": {"score": float(record.correct), "is_correct": record.correct},
-                "metadata": as_texts({"task": run.name, **metadata}),
+                "metadata": as_texts(about | metadata),
             }
         )
 
@@ -334,70 +286,36 @@ def _answer(answers: Collected, record: Record, line: Mapping[str, Any]) -> tupl
     """The parts of a row of a file of answers. It has no texts of questions, so ids replace them."""
     columns = ("variant", "picked", "answer", "printed", "response")
     variant, picked, answer, printed, response = (line[name] for name in columns)
-    metadata = {
-        "raw_input": "the id of the question",
-        "question_id": record.question_id,
-        "variant": variant,
-        "variants": record.variants,
-        "kind": record.kind if "kind" in answers.known else None,
-        "category": record.category,
-        "original": record.original if "original" in answers.known else None,
-        "invalid": None if response is None or record.reason is None else str(record.reason),
-    }
+    known = {name: getattr(record, name) for name in ("kind", "original") if name in answers.known}
     reference = [] if answer is None else [answer]
     asked = {"raw": record.question_id, "reference": reference, "choices": list(printed or ()) or None}
     output = picked if response is None else response
-    return variant, asked, [] if output is None else [output], picked, ", ".join(answers.readers) or "unknown", metadata
+    method = ", ".join(answers.readers) or "unknown"
+    return variant, asked, [] if output is None else [output], picked, method, {"variant": variant, **known}
 
 
-def _sample(run: Run, record: Record, line: Mapping[str, Any], is_complete: bool) -> tuple[Any, ...]:
+def _sample(run: Run, record: Record, line: Mapping[str, Any]) -> tuple[Any, ...]:
     """The parts of a row of a samples file."""
-    doc, answer_format = line["doc"], format_of(line["doc"])
-    choices, prompt = list(map(str, doc["choices"])), _text(arguments_in(line)[0][0])
+    doc, is_scored = line["doc"], run.form == "loglikelihood"
+    choices = list(map(str, doc["choices"]))
     # The question and its options, without the rest of the prompt, which depends on the template and the model.
     options = [f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False)]
-    raw, reference = "\n".join([str(doc["question"]), *options]), answer_format.reference(doc)
-    asked = {"raw": raw, "formatted": prompt, "reference": reference, "choices": choices or None}
+    asked = {
+        "raw": "\n".join([str(doc["question"]), *options]),
+        "formatted": prompt_in(line),
+        "reference": format_of(doc).reference(doc),
+        "choices": choices or None,
+    }
     metadata = {
-        "filter": run.filter,
-        "question_id": record.question_id,
         "ordinal": record.ordinal,
         "kind": record.kind,
-        "variants": record.variants,
-        "category": record.category,
-        "ask": record.ask,
         "original": record.original,
-        "template": doc.get("template"),
-        "printed_identities": list(record.printed),
+        "printed_identities": record.printed,
         "answer_identity": None if FORMATS[record.ask].is_open else record.answer,
         "picked_identity": record.picked,
-        "selected_identities": None if record.selected is None else list(record.selected),
-        "invalid": None if record.reason is None else str(record.reason),
-        "followed": record.followed,
-        "tied": record.tied or None,
-        "question_is_complete": is_complete,
-        **{name: line.get(name) for name in ("doc_hash", "prompt_hash", "target_hash")},
+        "selected_identities": record.selected,
     }
-    method = f"lm_eval_cora: {'most likely' if run.form == 'loglikelihood' else record.ask}"
-    return record.ordinal, asked, _output(run, line), record.said(letters=True) or None, method, metadata
-
-
-def _hash(asked: Mapping[str, Any]) -> str:
-    """The hash of a question, defined in the schema's documentation, which is equal in the rows of all models."""
-    hashed = {"raw": asked["raw"], "reference": list(asked["reference"])}
-    return sha256(json.dumps(hashed, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def _output(run: Run, line: Mapping[str, Any]) -> list[str]:
-    """The responses; for scored answers, each answer with its log-likelihood."""
-    repeated = line.get("resps") or line["filtered_resps"]  # `resps` has a list of repetitions per request
-    responses = [response for several in repeated for response in (several if isinstance(several, list) else [several])]
-    if run.form != "loglikelihood":
-        return [_text(response) for response in responses]
-    answers = [_text(arguments[1]).strip() for arguments in arguments_in(line)]
-    scored = [response[0] if isinstance(response, list) and response else response for response in responses]
-    return [f"{answer}: {likelihood}" for answer, likelihood in zip(answers, scored, strict=False)]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    received = line.get("resps") or [line["filtered_resps"]]  # a list of repetitions per request
+    output = [response_text(line)] if is_scored else list(map(str, chain(*received)))
+    method = f"lm_eval_cora: {'most likely' if is_scored else record.ask}"
+    return record.ordinal, asked, output, record.said(letters=True) or None, method, metadata

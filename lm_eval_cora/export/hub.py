@@ -1,4 +1,4 @@
-"""Export runs for the Hugging Face Hub: results of a model card, entries of `.eval_results/`, and `eval.yaml` files."""
+"""Export runs for the Hugging Face Hub: results of a model card, and entries of `.eval_results/`."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ import yaml
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.provenance import begin_of, dataset_of, evaluation_name
-from lm_eval_cora.metrics.facts import Facts, facts_of
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.headline import lead_of
@@ -78,7 +78,8 @@ _URL = re.compile(r"https?://[^\s/]+\S*")
 
 def _check_place(dataset: str, task_id: str, source: Mapping[str, str]) -> None:
     """Check the place of a result on the Hub, a task of a dataset's `eval.yaml`, and where the result comes from."""
-    _check_dataset_id(dataset)
+    if not _DATASET.fullmatch(dataset) or len(dataset) > 96:
+        raise UserError(f"--dataset {dataset!r}: expected the id of a dataset on the Hub, ORG/NAME")
     if not task_id.strip() or not task_id.isprintable():
         raise UserError(f"--task-id {task_id!r}: expected the id of a task in the eval.yaml of {dataset}")
     url = source["url"]
@@ -87,11 +88,6 @@ def _check_place(dataset: str, task_id: str, source: Mapping[str, str]) -> None:
         raise UserError(f"--source-url {url!r}: expected an address that begins with https://")
     if any(source.values()) and not url:
         raise UserError("--source-name and --source-user: expected --source-url, too. The Hub requires it")
-
-
-def _check_dataset_id(dataset: str) -> None:
-    if not _DATASET.fullmatch(dataset) or len(dataset) > 96:
-        raise UserError(f"--dataset {dataset!r}: expected the id of a dataset on the Hub, ORG/NAME")
 
 
 def run_to_file(runs: Runs, task: str = "") -> Run:
@@ -123,7 +119,8 @@ def eval_results(
     _check_place(dataset, task_id, source)
     run = run_to_file(runs, task)
     name = metric_of(run, metric)
-    if percent and _facts(run, name).bounds[1] == inf:
+    aggregation = next(entry["aggregation"] for entry in run.entries if entry["metric"] == name)
+    if percent and facts_of(aggregation).bounds[1] == inf:
         raise UserError(f"--percent: expected a metric with a highest value, but {name} can have any size")
     scale = 100 if percent else 1
     entry: dict[str, Any] = {"dataset": {"id": dataset, "task_id": task_id}}
@@ -155,10 +152,6 @@ def metric_of(run: Run, metric: str) -> str:
     return name
 
 
-def _facts(run: Run, metric: str) -> Facts:
-    return next(facts_of(entry["aggregation"]) for entry in run.entries if entry["metric"] == metric)
-
-
 def _notes(run: Run, metric: str, other_source: str, scale: int) -> Iterator[str]:
     """The metric, the task, the error, the number of questions, and how the model was asked."""
     estimate, sizes = run.estimates[metric], run.table.sizes
@@ -180,55 +173,9 @@ def _digits(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-# ---- eval.yaml
-_TO_REGISTER = (
-    "The Hub accepts evaluation frameworks of its list only. If lm-evaluation-harness is not in it, add it with a pull "
-    "request: https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/eval.ts"
-)
-
-
-def eval_yaml(runs: Runs, *, dataset: str, metric: str = "") -> tuple[str, str]:
-    """Make the `eval.yaml` of a dataset that lists the tasks of some runs, each with its own leaderboard."""
-    # Also return a step that the user must take before the Hub accepts the file. The id of a task on the Hub is its
-    # name, with the name of the data if the task is asked with different data.
-    _check_dataset_id(dataset)
-    tasks = dict(sorted({evaluation_name(run): run for run in reversed(runs)}.items()))
-    about = ["Each question is asked in several variants with lm-evaluation-harness and its plugin lm-eval-cora."]
-    for name, run in tasks.items():
-        value = metric_of(run, metric)
-        about.append(f"{name} asks {run.probe.summary}; its value is {value}. {_facts(run, value).meaning}")
-    content = {
-        "name": f"{dataset.partition('/')[2]}: consistency",
-        "description": printable(" ".join(dict.fromkeys(about))),
-        "evaluation_framework": "lm-evaluation-harness",
-        "tasks": [_task(name, run, dataset) for name, run in tasks.items()],
-    }
-    return f"# {_TO_REGISTER}\n{as_yaml(content)}", _TO_REGISTER
-
-
-def _task(name: str, run: Run, dataset: str) -> dict[str, Any]:
-    data, task = dataset_of(run), printable(run.task)
-    hub, configs = (printable(", ".join(names)) for names in (data.hub, data.configs))
-    if data.hub and data.hub != (dataset,):
-        raise UserError(
-            f"{task}: expected questions from {dataset}, but they come from {hub}. An eval.yaml lists the tasks of "
-            "its own dataset"
-        )
-    if len(data.configs) > 1:
-        raise UserError(
-            f"{task}: expected one configuration of {dataset}, got {len(data.configs)}: {configs}. An eval.yaml has "
-            "one per task: run each alone"
-        )
-    texts = {"config": "".join(data.configs), "split": data.split} if data.hub else {}
-    return {"id": printable(name), **{key: printable(text) for key, text in texts.items() if text}}
-
-
 # ---- YAML
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """Writes lists inside mappings indented, as the Hub's documentation does, and every text but keys in quotes."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, False)
+    """Writes every text but keys in quotes."""
 
     def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
         node = super().represent_mapping(tag, mapping, flow_style)

@@ -1,21 +1,19 @@
 """The output formats of the command `export`. Choices, help and checks of the command follow from them."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, get_args
 
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
-from lm_eval_cora.export.hub import eval_results, eval_yaml, model_index
+from lm_eval_cora.export.hub import eval_results, model_index
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
 from lm_eval_cora.report.text import as_csv
-from lm_eval_cora.runs.model_run import Run
 
 
 class Format(NamedTuple):
     """An output format. Its options are the other parameters of its function; those without a default are required."""
 
-    write: Callable[..., Any]  # makes a text and a note from `runs`, or files in a `folder` and returns their paths
+    write: Callable[..., Any]  # makes a text, or a text and a note, from `runs`; or the paths of files in a `folder`
     folder: str = ""  # the default folder
 
     @property
@@ -29,22 +27,13 @@ class Format(NamedTuple):
         return [name for name, option in self.options.items() if option.default is Parameter.empty]
 
 
-def _without_note(write: Callable[..., str]) -> Format:
-    @wraps(write)  # so that its options are known
-    def written(runs: Sequence[Run], **options: Any) -> tuple[str, str]:
-        return write(runs, **options), ""
-
-    return Format(written)
-
-
 FORMATS = {
     "eval-results": Format(eval_results),
-    "eval-yaml": Format(eval_yaml),
     "every-eval-ever": Format(write_every_eval_ever, "every_eval_ever"),
-    "model-index": _without_note(model_index),
-    "latex": _without_note(as_latex),
-    "markdown": _without_note(tables_as_markdown),
-    "csv": _without_note(as_csv),
+    "model-index": Format(model_index),
+    "latex": Format(as_latex),
+    "markdown": Format(tables_as_markdown),
+    "csv": Format(as_csv),
 }
 
 
@@ -64,21 +53,21 @@ NAMES: dict[str, Any] = {
 """Settings of an argument with names that are separated by commas; it may be repeated."""
 
 _OF_THE_MAKERS = "relationship of the organization to the makers of the models (default: other)"
-_PERCENT = "write the value from 0 to 100, as some leaderboards have it, instead of 0 to 1; only eval-results"
+_PERCENT = "write the value from 0 to 100, as some leaderboards have it, instead of 0 to 1"
 OPTIONS = {
     "for latex, markdown and csv": {"metrics": Argument("NAMES", "metrics to write, in this order: a,b,c", NAMES)},
     "for every-eval-ever": {
         "organization": Argument("NAME", "who evaluated the models"),
         "relationship": Argument(None, _OF_THE_MAKERS, {"choices": get_args(Relationship)}),
     },
-    "for eval-results and eval-yaml": {
+    "for eval-results": {
         "dataset": Argument("ORG/NAME", "id of the benchmark dataset on the Hub; required"),
         "metric": Argument("NAME", "metric on the leaderboard. Default: the task's leading one, such as cora"),
-        "task_id": Argument("ID", "a task id in the dataset's eval.yaml; required for eval-results"),
-        "task": Argument("NAME", "the task of the run to export, if there are several; only eval-results"),
-        "source_url": Argument("URL", "address of logs or of a report; only eval-results"),
-        "source_name": Argument("NAME", "name to show for this address; only eval-results"),
-        "source_user": Argument("NAME", "user or organization on the Hub that made the result; only eval-results"),
+        "task_id": Argument("ID", "a task id in the dataset's eval.yaml; required"),
+        "task": Argument("NAME", "the task of the run to export, if there are several"),
+        "source_url": Argument("URL", "address of logs or of a report"),
+        "source_name": Argument("NAME", "name to show for this address"),
+        "source_user": Argument("NAME", "user or organization on the Hub that made the result"),
         "percent": Argument(None, _PERCENT, {}),
     },
 }

@@ -9,14 +9,6 @@ from typing import Any
 from lm_eval_cora.runs.files import hub_name, model_of, part_of
 from lm_eval_cora.runs.model_run import Run
 
-_PUBLISHED = (
-    *("pretrained", "model", "engine", "revision", "subfolder", "tokenizer", "dtype", "quantization", "gguf_file"),
-    *("peft", "delta", "load_in_4bit", "load_in_8bit", "max_length", "max_model_len", "truncation", "add_bos_token"),
-    *("prefix_token_id", "parallelize", "tensor_parallel_size", "data_parallel_size", "tp_size", "dp_size"),
-    *("enable_thinking", "think_end_token", "reasoning_effort", "seed", "max_gen_toks", "attn_implementation"),
-)
-"""The arguments of back ends that are exported. Others may contain a password, a token or an address."""
-
 
 @dataclass(frozen=True)
 class Dataset:
@@ -52,31 +44,20 @@ def evaluation_name(run: Run) -> str:
 
 def model_id(run: Run) -> str:
     """Id of the model on the Hub or in its API; for a local model, the part of its path that makes the id unique."""
-    name = hub_name(model_of(run.results) or run.model)
-    folder = _without_folders(name)
-    short = run.model.partition(" (")[0]
+    name, short = hub_name(model_of(run.results) or run.model), run.model.partition(" (")[0]
     if short.partition("@")[0] == name:  # with the revision, if several are exported
         return short
+    path = Path(name)
+    if not (path.is_absolute() or name.startswith(".")):
+        return name or "unknown"
     # Replace slashes, because the part before a slash is the developer.
-    return (short.replace("/", "_") if name != folder and short.endswith(folder) else folder) or "unknown"
+    return (short.replace("/", "_") if short.endswith(path.name) else path.name) or "unknown"
 
 
 def begin_of(run: Run) -> float | None:
     """When the run began, in seconds since 1970; None if the results file does not have it."""
     date = run.results.get("date")
     return float(date) if isinstance(date, int | float) else None
-
-
-def model_args(arguments: Any) -> dict[str, Any]:
-    """Select the arguments of a back end that cannot contain secrets, and shorten paths to their last part."""
-    if isinstance(arguments, str):
-        pairs = (part.partition("=") for part in arguments.split(","))
-        arguments = {name.strip(): value for name, equals, value in pairs if equals}
-    return {
-        str(name): _without_folders(value) if isinstance(value, str) else value
-        for name, value in (arguments.items() if isinstance(arguments, Mapping) else ())
-        if name in _PUBLISHED and not isinstance(value, Mapping)
-    }
 
 
 def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
@@ -91,12 +72,6 @@ def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
         for name, value in details.items()
         if value is not None and value != ""
     }
-
-
-def _without_folders(name: str) -> str:
-    """The last part of a local path, so that exports do not contain the user's folders."""
-    name = hub_name(name)
-    return path.name if (path := Path(name)).is_absolute() or name.startswith(".") else name
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
-"""The command line: help, wrong arguments and their suggestions, and errors of every command; `score` and `guess`."""
+"""The command line: help, wrong arguments and their suggestions, and errors of every command; `score`."""
 
 import re
-from math import comb
 from unittest.mock import patch
 
 import pytest
@@ -13,7 +12,7 @@ from tests.support.messages import tells
 from tests.support.pairs import pairs
 from tests.support.written import put, strict
 
-COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "guess", "tasks")
+COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "tasks")
 
 
 def test_help_names_all_commands_and_theirs_has_examples(cli):
@@ -26,11 +25,10 @@ def test_help_names_all_commands_and_theirs_has_examples(cli):
 BAD_USAGE = [
     *("", "sing", "report", "report out --format pdf", "report one --width 3.4", "report one --width x", "score"),
     *("report one --width 0.1 --figures x", "export out", "export out --format xml", "compare one one -o x.html"),
-    *("guess --options 1", "guess --options x", "guess --variants 0", "guess --variants 100000", "guess --rate 2"),
-    *("guess --rate nan", "guess --certain 0", "guess --certain 1", "tasks --check", "tasks --metadata {"),
+    *("tasks --num_fewshot x", "tasks --num_fewshot 5000", "tasks --limit nan", "tasks --check", "tasks --metadata {"),
     *("run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy", "run --tasks x --stop bmca@0.8"),
     *("run --tasks x --stop mv", "run --tasks x --sing", "run --budget 0", "run --until", "run --baseline"),
-    *("tasks --stop exact", "guess --sing"),
+    *("tasks --stop exact", "read --sing"),
     *(
         "report out --limit 3",
         "compare a b --sing",
@@ -85,8 +83,6 @@ ERRORS = [
     (1, "export one --format csv --dataset a/b", "--dataset: --format csv does not accept it"),
     (3, "export good.jsonl --format eval-results", "expected --dataset and --task-id"),
     (3, "export good.jsonl --format eval-results --dataset ab --task-id x -o new/x.yaml", "--dataset 'ab'"),
-    (3, "export good.jsonl --format eval-yaml", "expected --dataset"),
-    (3, "export good.jsonl --format eval-yaml --dataset a/b --task-id x", "--task-id"),
     (3, "leaderboard empty", "there are no samples of lm-eval-cora tasks and no records"),
     (3, "leaderboard missing", "missing: there is no such file or folder"),
     (3, "leaderboard one -o new/x.pdf", "-o new/x.pdf: expected a name that ends in .html or .htm"),
@@ -194,17 +190,3 @@ def test_scores(cli, tmp_path):
     assert "1 question with 2 variants" in cli.err
     assert cli("score", put(tmp_path / "answers.jsonl", rows)) == 0
     assert re.search(r"undefined: cora, mcqa, .*: .*the column 'original'", cli.err)
-
-
-# ---- guess
-def test_guessing_is_table_7(cli):
-    tails = [sum(comb(10, j) * 0.2**j * 0.8 ** (10 - j) for j in range(p, 11)) for p in range(11)]
-    rows = [line.split("|") for line in cli.printed("guess").splitlines() if line.startswith("|")][2:]
-    assert [float(row[2]) for row in rows] == pytest.approx(tails, abs=5e-8)
-    printed = [1, 0.89263, 0.62419, 0.32220, 0.12087, 0.03279, 0.00637, 0.00086, 0.000078, 0.0000042, 0.0000001]
-    assert [float(row[2]) for row in rows] == pytest.approx(printed, abs=5e-6)
-    found = strict(cli.printed("guess --json"))
-    assert [row["probability"] for row in found["rows"]] == pytest.approx(tails, rel=1e-12)
-    assert (found["variants"], found["rate"]) == (10, 0.2)
-    found = strict(cli.printed("guess --variants 1000 --rate 0.5 --json"))
-    assert (len(found["rows"]), found["rate"]) == (1_001, 0.5)

@@ -1,6 +1,5 @@
 """The commands as a program: closed streams, a full disk, and what is imported."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,17 +9,11 @@ import pytest
 from tests.support.programs import CLOSED, FULL, KEPT, UNREAD, Command, Ended, run
 from tests.support.written import strict
 
-
-def program(command, options=""):
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    line = f"set -o pipefail; {sys.executable} {options} -m lm_eval_cora {command}"
-    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment, check=False)
-
-
 PASSES, UNDECIDED = (f"gate MADE/good.jsonl --require mcqa>={least}" for least in (0.7, 0.75))
 
+READS = "read --options Ice Fog --response A"
 STATUS = {
-    **dict.fromkeys(("tasks demo", "--help", "guess --json", "export MADE/one --format every-eval-ever", PASSES), 0),
+    **dict.fromkeys(("tasks demo", "--help", READS, "export MADE/one --format every-eval-ever", PASSES), 0),
     **dict.fromkeys(("report MADE/one --format csv -o -", "report MADE/one -o scores.json"), 0),
     "leaderboard MADE/one -o - --csv scores.csv": 0,
     f"{UNDECIDED} --json gate.json": 2,
@@ -34,7 +27,7 @@ STREAMS = [(KEPT, KEPT), (CLOSED, CLOSED), (UNREAD, KEPT)]
 """Standard output and standard error of every command."""
 
 MORE_STREAMS = [*STREAMS, (CLOSED, KEPT), (UNREAD, UNREAD), (FULL, KEPT), (FULL, CLOSED)]
-STREAMS_OF = {command: MORE_STREAMS if command in ("guess --json", "report", PASSES) else STREAMS for command in STATUS}
+STREAMS_OF = {command: MORE_STREAMS if command in (READS, "report", PASSES) else STREAMS for command in STATUS}
 Results = dict[str, dict[tuple[str, str], Ended]]
 
 
@@ -70,14 +63,8 @@ def test_closed_streams_and_a_full_disk(command, results, made):
             assert len(strict((made.parent / f"{'_'.join(streams)}0" / "scores.json").read_text())) == 1
 
 
-def test_a_closed_pipe():
-    ended = program("guess --variants 1000 --json | head -n 1")
-    assert ended.stdout.count("\n") == 1
-    assert ended.stderr == ""
-
-
 def test_the_harness_is_not_imported_without_need():
-    ended = program("tasks", "-X importtime")
-    assert ended.returncode == 0
+    line = [sys.executable, "-X", "importtime", "-m", "lm_eval_cora", "tasks"]
+    ended = subprocess.run(line, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=True)
     for name in ("lm_eval.api", "torch", "transformers", "matplotlib", "datasets"):
         assert f" {name}\n" not in ended.stderr

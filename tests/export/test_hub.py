@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.hub import as_yaml, eval_results, eval_yaml, metric_of, model_index, run_to_file
+from lm_eval_cora.export.hub import as_yaml, eval_results, metric_of, model_index, run_to_file
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.question import printable
@@ -111,9 +111,6 @@ def test_hostile_names(runs, text):
     assert entry["dataset"] == {"id": "org/bench", "task_id": "cora_demo"}
     assert entry["source"]["name"] == cleaned
     assert entry["notes"].isprintable()
-    written, _ = eval_yaml([run], dataset="org/bench")
-    assert yaml.safe_load(written)["tasks"] == [{"id": f"cora_demo/{cleaned}", "config": cleaned, "split": cleaned}]
-    assert written.count("\n") == 8
 
 
 def test_the_metric(runs):
@@ -204,48 +201,6 @@ def test_cards_that_cannot_be_made(runs):
     table = runs[0].table
     with pytest.raises(UserError, match="undefined"):
         model_index([replace(runs[0], table=table.where(table.correct & ~table.correct))])
-
-
-# ---- eval.yaml
-def content_of(runs, metric=""):
-    text, note = eval_yaml(runs, dataset="org/bench", metric=metric)
-    assert text.startswith(f"# {note}\n")
-    return yaml.safe_load(text)
-
-
-def test_the_content_of_an_eval_yaml(runs):
-    content = content_of([asked_from(run, hub="org/bench", config="five", split="test") for run in runs])
-    assert list(content) == ["name", "description", "evaluation_framework", "tasks"]
-    assert content["name"] == "bench: consistency"
-    assert content["evaluation_framework"] == "lm-evaluation-harness"
-    names = ["cora_demo", "cora_demo_mc", "cora_demo_revas"]
-    assert content["tasks"] == [{"id": name, "config": "five", "split": "test"} for name in names]
-    for name, metric in zip(names, ["cora", "cora", "acc_h@original"], strict=True):
-        assert f"{name} asks " in content["description"]
-        assert f"; its value is {metric}. " in content["description"]
-    assert content_of(runs[:2], "mcqa")["description"].count("value is mcqa. Share of questions whose original") == 2
-
-
-def test_the_tasks_of_an_eval_yaml(runs):
-    """Questions that are not on the Hub have no configuration; several models are one task, different data several."""
-    for run in (runs[0], asked_from(runs[0], data_files="my.jsonl", split="test")):
-        assert content_of([run])["tasks"] == [{"id": "cora_demo"}]
-    assert content_of([runs[0], replace(runs[0], model="other")]) == content_of(runs[:1])
-    both = [replace(runs[0], data=Data(name), label=name) for name in ("german", "french")]
-    assert [task["id"] for task in content_of(both)["tasks"]] == ["cora_demo/french", "cora_demo/german"]
-
-
-def test_tasks_that_cannot_be_listed(runs):
-    several = asked_from(runs[0], hub="org/bench", config=["algebra", "geometry"])
-    other = asked_from(runs[0], hub="org/other")
-    for found, dataset, metric, told in (
-        (runs, "org/bench", "mccqa", "--metric mccqa: there is no such metric"),
-        ([other], "org/bench", "", "cora_demo: expected questions from org/bench, .*/other"),
-        ([several], "org/bench", "", "one configuration of org/bench, got 2: algebra, geometry"),
-        (runs, "bench", "", "--dataset 'bench'"),
-    ):
-        with pytest.raises(UserError, match=told):
-            eval_yaml(found, dataset=dataset, metric=metric)
 
 
 # ---- YAML

@@ -1,6 +1,8 @@
 """Runs as the harness writes them, for tests of the export."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +48,15 @@ def cut(folder: Path, lines: int) -> None:
     """Keep the first lines of the samples file below a folder."""
     (path,) = folder.rglob("samples_*.jsonl")
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
+
+
+def is_valid(files: Sequence[Path]) -> bool:
+    """Whether the published package of Every Eval Ever accepts files, where it is installed (`nox -s schema`)."""
+    if find_spec("every_eval_ever") is None:
+        return True
+    from every_eval_ever.validate import main
+
+    return bool(main([*map(str, files)]) != 1)  # 2 is a warning: a model without a developer in its name
 
 
 def asked_from(run: Run, **benchmark: Any) -> Run:

@@ -123,7 +123,7 @@ def serve() -> None:
 
 
 def needs_modules(command: Command) -> bool:
-    return command.arguments[0] == "guess" or any("/" in argument for argument in command.arguments)
+    return any("/" in argument for argument in command.arguments)
 
 
 if __name__ == "__main__":
