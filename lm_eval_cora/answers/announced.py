@@ -18,8 +18,9 @@ _GLOSSES = {
     "second": "second choice",
     "drops": "eliminating",
     "heading": "Explanation",
+    "back": "Correction",
 }
-"""Words that mean the same wherever they stand."""
+"""Words that mean the same wherever they stand, or in the places of `_STANDS`."""
 _BEFORE_OPTION = ("answer", "option", "right", "is", "the", "choose", "if")
 _OF_A_RUN = (*_BEFORE_OPTION, "verdict", "ends", "because", "not", "wrong", "less")
 _SIGNS = ("answer", "option", "choose", "verdict", "ends", "not", "none", "so", "first", "back")
@@ -39,11 +40,17 @@ _INDIC = re.compile(f"[{_VOWEL_SIGNS}]")
 _NEAR = 160
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
-_CLAUSE = re.compile(r"(?:[.!?;,:]\s?|\n|^)\Z")
 _CORRECTED = re.compile(r"(?:Correction[\s,.!:]{1,3})+")
 _GAP_AFTER = re.compile(r"[ ,\"')\]]{1,3}")
-_STANDS = re.compile(r"[ \"']{0,2}(?:[,.;:!-]|(?:[A-Z]|Correction)(?![A-Za-z]))")
-_HEADS = re.compile(r"\s?[:\n]")
+_ANYWHERE = re.compile("")
+_STANDS = {
+    "heading": (_ANYWHERE, re.compile(r"\s?[:\n]")),
+    "back": (
+        re.compile(r"(?:[.!?;,:]\s?|\n|^)\Z"),
+        re.compile(r"[ \"']{0,2}(?:[,.;:!-]|(?:[A-Z]|Correction)(?![A-Za-z]))"),
+    ),
+}
+"""What stands before and after some words."""
 _ENDS = re.compile(r"[ \"']{0,2}(?:[)\].;:!?\n]|$)")
 _GOES_ON = re.compile(r" [^\W\d_]")
 _LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
@@ -57,7 +64,7 @@ class Language:
     def __init__(self, table: dict[str, str]) -> None:
         self._words = table.get("words", "")
         self._spaced = bool(table.get("spaced", True))
-        kinds = (*_OF_A_RUN, *_GLOSSES, "wait", "back", "ending")
+        kinds = (*_OF_A_RUN, *_GLOSSES, "wait", "ending")
         phrases = {kind: filter(None, table.get(kind, "").split(", ")) for kind in kinds}
         self._phrases = {
             kind: [plain(phrase[:-1]) + "*" if phrase.endswith("*") else plain(phrase) for phrase in of_kind]
@@ -114,24 +121,19 @@ class Language:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
 
         def is_option(phrase: re.Match[str]) -> bool:
-            return any(lowered(phrase[0]) in option for option in options)
+            said = lowered(phrase[0])
+            return any(option.startswith(said) if kind == "back" else said in option for option in options)
 
         def in_english(phrase: re.Match[str]) -> str:
-            is_word = kind == "heading" and not _HEADS.match(phrase.string, phrase.end())
-            return phrase[0] if is_word or is_option(phrase) else _spaced(english, phrase)
+            before, after = _STANDS.get(kind, (_ANYWHERE, _ANYWHERE))
+            stands = before.search(phrase.string[: phrase.start()][-2:]) and after.match(phrase.string, phrase.end())
+            return _spaced(english, phrase) if stands and not is_option(phrase) else phrase[0]
 
         for kind, english in _GLOSSES.items():  # noqa: B007
             text.substitute(self.any_of(kind), in_english)
-
-        def taken_back(phrase: re.Match[str]) -> str:
-            begins = _CLAUSE.search(phrase.string[max(0, phrase.start() - 2) : phrase.start()])
-            stands = begins and _STANDS.match(phrase.string, phrase.end())
-            begins_option = any(option.startswith(lowered(phrase[0])) for option in options)
-            return _spaced("Correction", phrase) if stands and not begins_option else phrase[0]
-
-        text.substitute(self.any_of("back"), taken_back)
         text.substitute(_CORRECTED, "Correction: ")
-        if self._phrases["ending"]:
+        kind = "ending"
+        if self._phrases[kind]:
             text.substitute(self._ending, lambda word: word[0 if is_option(word) else 1])
         texts = tuple(filter(None, options))
         text.substitute(self._run, lambda run: self._in_english(run, texts))
@@ -233,5 +235,5 @@ def languages() -> dict[str, Language]:
 def languages_in(text: str) -> list[Language]:
     """The languages in which a lower-case text may announce an answer, the likeliest first."""
     words = set(_WORD.findall(text))
-    found = [language for language in languages().values() if any(language.signs_in(text, words))]
-    return sorted(found, key=lambda language: len([*language.signs_in(text, words)]), reverse=True)
+    signs = {language: len([*language.signs_in(text, words)]) for language in languages().values()}
+    return sorted(filter(signs.__getitem__, signs), key=signs.__getitem__, reverse=True)

@@ -166,20 +166,10 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
     front = None if at_the_end or is_final else _front(text, places)
     if front and front.start in steps:
         front = None
-    if front and text.ends_in_nothing(front.end):
-        return Reason.NONE_FITS
-    affirmed = [place for place in counting(places) if place.rule == rules.CALLED_RIGHT]
-    if front and (taken := rules.TAKES_BACK.search(text.text, front.end)):
-        later = [place for place in counting(places) if place.start >= taken.start()]
-        if later and later[-1].position != front.position:
-            return later[-1]
-        letters = [] if later else text.letters(taken.end())
-        others = [letter for letter in letters if letter.position != front.position]
-        if others and len(letters) == 1 and len(text.text) - taken.end() <= _SHORT:
-            return others[0]._replace(rule=rules.CORRECTED)
-        if others:
-            return Reason.SEVERAL
-    is_listed = front and front.rule == rules.CALLED_RIGHT and len({place.position for place in affirmed}) > 1
+    if front and (instead := _instead(text, front, counting(places))):
+        return instead
+    affirmed = {place.position for place in counting(places) if place.rule == rules.CALLED_RIGHT}
+    is_listed = front and front.rule == rules.CALLED_RIGHT and len(affirmed) > 1
     if front and not is_listed and front.void is not Reason.SEVERAL and front.weight < STATED:
         raised = front._replace(weight=STATED, rule="a letter at the start")
         places, front = [raised if place is front else place for place in places], raised
@@ -197,6 +187,20 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
     if contradicted:
         return Reason.CONTRADICTION
     return (places[0].void or Reason.OUT_OF_RANGE) if places else _by_text(text, printed)
+
+
+def _instead(text: Text, front: Found, counted: Sequence[Found]) -> Found | Reason | None:
+    """Return what a correction puts in the place of the answer at the beginning; None if there is none."""
+    if text.ends_in_nothing(front.end):
+        return Reason.NONE_FITS
+    if not (taken := rules.TAKES_BACK.search(text.text, front.end)):
+        return None
+    if later := [place for place in counted if place.start >= taken.start()]:
+        return later[-1] if later[-1].position != front.position else None
+    letters = text.letters(taken.end())
+    others = [letter for letter in letters if letter.position != front.position]
+    is_clear = len(letters) == 1 and len(text.text) - taken.end() <= _SHORT
+    return others[0]._replace(rule=rules.CORRECTED) if others and is_clear else Reason.SEVERAL if others else None
 
 
 def _front(text: Text, places: Sequence[Found]) -> Found | None:
@@ -233,26 +237,23 @@ def _of_several(text: Text, places: Sequence[Found], front: Found | None, printe
         if _breaks_off(text):
             return Reason.CUT_OFF
     if len({printed[place.position] for place in places}) == 1:
-        only_named = (
-            first.weight or not first.is_bare or {letter.position for letter in text.letters(0)} <= {first.position}
-        )
-        return first if only_named else Reason.SEVERAL
+        others = {letter.position for letter in text.letters(0)} - {first.position}
+        return Reason.SEVERAL if others and first.is_bare and not first.weight else first
     if first.weight < STATED:
         return Reason.SEVERAL
     is_kept = front and first.start == front.start
-    if not is_kept or (text.ends_with(last) and len({place.position for place in places}) == 2):
+    replaced = text.ends_with(last) and len({place.position for place in places}) == 2
+    if not is_kept or replaced or last_counts(text.text, first.end, last.start, at_front=True) is not False:
         return last
-    return first if last_counts(text.text, first.end, last.start, at_front=True) is False else last
+    return first
 
 
 def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | None:
     """Decide between the first and the last of several answers that disagree; None if it is unclear."""
     between = text[end:start]
-    if rules.TAKES_BACK.search(between[-200:]):
+    if rules.TAKES_BACK.search(between[-200:]) or rules.CONCLUDES.search(rules.SENTENCE_END.split(between)[-1]):
         return True
-    if at_front and "\n" in between and not rules.CONCLUDES.search(rules.SENTENCE_END.split(between)[-1]):
-        return False
-    return True if rules.CONCLUDES.search(rules.SENTENCE_END.split(between)[-1]) else None
+    return False if at_front and "\n" in between else None
 
 
 def _by_text(text: Text, printed: Sequence[int]) -> Found | Reason:

@@ -96,7 +96,7 @@ class Sources:
         if not (found or self.notes):  # all samples are of other tasks
             raise UserError(self._nothing)
         if not boards:
-            raise UserError(": ".join(["no run has a score", *self.notes]))
+            raise UserError(": ".join(["no run has a score", *self.notes[:1]]))
         for metric in self._first:
             check_metric(metric, (name for board in boards for row in board.rows for name in row.entry.higher))
             others = [board for board in boards if board.metric != metric]
