@@ -16,7 +16,6 @@ _GLOSSES = {
     "others": "the other options",
     "first": "first choice",
     "second": "second choice",
-    "drops": "eliminating",
     "heading": "Explanation",
     "back": "Correction",
 }
@@ -36,11 +35,9 @@ _REMARKED = (  # a letter, and perhaps a remark
 _BEFORE = re.compile(rf"{_REMARKED} ?\Z")
 _LETTER_NEAR = re.compile(rf"{_REMARKED}(?: [^\s.,;:!?]{{2,20}}){{0,4}} ?\Z")
 _VOWEL_SIGNS = "\u0900-\u0dff"
-_INDIC = re.compile(f"[{_VOWEL_SIGNS}]")
 _NEAR = 160
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
-_CORRECTED = re.compile(r"(?:Correction[\s,.!:]{1,3})+")
 _GAP_AFTER = re.compile(r"[ ,\"')\]]{1,3}")
 _ANYWHERE = re.compile("")
 _STANDS = {
@@ -52,7 +49,6 @@ _STANDS = {
 }
 """What stands before and after some words."""
 _ENDS = re.compile(r"[ \"']{0,2}(?:[)\].;:!?\n]|$)")
-_GOES_ON = re.compile(r" [^\W\d_]")
 _LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
 _COLON = re.compile(r"\s?[:-]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -111,7 +107,7 @@ class Language:
             escaped = f"(?-i:{phrase}|{phrase.upper()}(?= (?:{'|'.join(map(re.escape, following))})))"
         if not self._spaced or not phrase[-1].isalnum():
             return escaped
-        return escaped + (rf"(?![\w{_VOWEL_SIGNS}])" if _INDIC.match(phrase) else r"(?!\w)")
+        return escaped + rf"(?![\w{_VOWEL_SIGNS}])"
 
     @lru_cache(maxsize=4096)  # noqa: B019
     def _kinds(self, token: str) -> set[str]:
@@ -131,7 +127,6 @@ class Language:
 
         for kind, english in _GLOSSES.items():  # noqa: B007
             text.substitute(self.any_of(kind), in_english)
-        text.substitute(_CORRECTED, "Correction: ")
         kind = "ending"
         if self._phrases[kind]:
             text.substitute(self._ending, lambda word: word[0 if is_option(word) else 1])
@@ -166,8 +161,6 @@ class Language:
             return False, False
         word = self.any_of(*_OF_A_RUN).match(text, skip(_GAP_AFTER, text, letter.end()))
         follows = self._kinds(word[0]) & {"because", "verdict", "ends", "is"} if word else set()
-        if letter[1] in self._words and _GOES_ON.match(text, letter.end()) and not follows:
-            return False, False  # "La respuesta es A porque", but not "es A menudo"
         return True, bool(follows - {"is"}) or _ENDS.match(text, letter.end()) is not None
 
     def _named_last(self, kinds: set[str], before: str, option: str) -> str | None:

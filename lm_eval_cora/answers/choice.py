@@ -264,7 +264,7 @@ def _by_text(text: Text, printed: Sequence[int]) -> Found | Reason:
     right = [place for place in found if text.has(rules.AFFIRMED_BY, place)]
     if not right and _breaks_off(text, found[-1].end if found else 0):
         return Reason.CUT_OFF
-    if found := right or list(filter(text.is_bold, found)) or found:
+    if found := right or found:
         return found[0] if len({printed[place.position] for place in found}) == 1 else Reason.SEVERAL
     return Reason.NONE_FITS if rules.NOTHING.search(text.text) else Reason.NO_LETTER
 

@@ -77,7 +77,6 @@ class Text(Plain):
 
     def __init__(self, response: str, choices: Sequence[str]) -> None:
         super().__init__(response)
-        self._response = response
         self._options = [text_of_option(choice) for choice in choices]
         self._choices = tuple(choices)
         self._languages = languages_in(lowered(self.text))
@@ -280,11 +279,6 @@ class Text(Plain):
             self.text[place.start].upper() == letter and rules.LETTER_STATED.match(self.text, place.start) is not None
         )
         return named and not place.is_bare
-
-    def is_bold(self, place: Found) -> bool:
-        """Whether the response marks a place as bold."""
-        start, _ = self.span(place.start, place.end)
-        return self._response[max(0, start - 9) : start].endswith(("**", "__", "<b>", "<strong>", "textbf{"))
 
     def begins_line(self, start: int) -> bool:
         """Whether a place begins a line; marks and a label such as "option" may precede it."""
