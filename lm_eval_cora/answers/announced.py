@@ -102,7 +102,7 @@ class Language:
 
     def _pattern(self, phrase: str) -> str:
         escaped = re.escape(phrase).replace(r"\*", r"\w{0,20}")
-        if len(phrase) == 1 and phrase.upper() in self._words:  # the article in "A resposta é a A"
+        if phrase.upper() in self._words:  # the article in "A resposta é a A"
             following = (word.rstrip("*") for kind in ("answer", "option", "right") for word in self._phrases[kind])
             escaped = f"(?-i:{phrase}|{phrase.upper()}(?= (?:{'|'.join(map(re.escape, following))})))"
         if not self._spaced or not phrase[-1].isalnum():
@@ -191,13 +191,13 @@ def _announcement(kinds: set[str], *, letter: bool, ends: bool, colon: bool, opt
     """What the words before a letter or an option say."""
     if kinds == {"not"} and option:
         return "not"
-    if letter and "wrong" in kinds and kinds & {"is", "choose", "option"}:
+    if letter and "wrong" in kinds:
         return "the incorrect one is"
     if letter and "choose" in kinds:
         return "the answer is not" if "not" in kinds else "I choose"
-    if "answer" in kinds and letter and not (ends or colon or kinds & {"is", "right", "if", "not"}):
+    if "answer" in kinds and not (ends or colon or kinds & {"is", "right", "if", "not"}):
         return "option"  # "Answer A speaks of gas."
-    if ("answer" in kinds and (letter or "is" in kinds or colon)) or kinds >= {"right", "option", "is"}:
+    if "answer" in kinds and (letter or "is" in kinds or colon):
         return f"{'if ' if 'if' in kinds else ''}the answer is{' not' if 'not' in kinds else ''}"
     if letter and "option" in kinds:
         return "option"

@@ -12,7 +12,7 @@ from tests.support.simulated import knows
 HOSTILE = [
     "She said: \"no\", \\ and 'why'\n\n\r\n\t",
     "one line\u2028another\u2029and\x85more\x00",
-    "naïve 😀 选B",
+    "naïve 😀 选",
     "x" * 100_000,
     "</script><b>{{ 7 * 7 }}</b>",
 ]

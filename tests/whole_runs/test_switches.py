@@ -131,7 +131,7 @@ def test_all_of_them_on_the_command_line(tmp_path, monkeypatch, caplog):
     assert "cora_mmlu_mc: 2 questions, 40 variants, 124 requests, one per letter, about" in caplog.text
     (file,) = (tmp_path / "out").rglob("results_*.json")
     results = json.loads(file.read_text())
-    forms = {"cora_mmlu": (8, "generate|reader:flexible"), "cora_mmlu_mc": (3, "loglikelihood")}
+    forms = {"cora_mmlu": (9, "generate|reader:flexible"), "cora_mmlu_mc": (3, "loglikelihood")}
     for task, (version, form) in forms.items():
         signature = results["configs"][task]["metadata"]["signature"]
         assert signature.startswith(f"cora|task:{task}@{version}|data:")
