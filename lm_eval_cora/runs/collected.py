@@ -349,9 +349,7 @@ def undefined_metrics(table: ResponseTable, known: Collection[str]) -> dict[str,
         reasons[EQUAL_PROMPTS] = f"needs several answers to the same prompt, such as variants of the kind {REPEAT!r}"
     if BALANCED in reasons:
         reasons[BALANCED] = "needs the column 'printed', with each option equally often at each letter"
-    if "original" in reasons and table.sizes.max(initial=0) == 1:
-        reasons["original"] = NEEDS_SEVERAL
-    elif "original" in reasons:
+    if "original" in reasons:
         reasons["original"] += f", which marks the original of each question, or a variant or kind named {ORIGINAL!r}"
     elif table.original_correct is None and len(table.sizes):
         counts = table.sum_by_question(table.original)

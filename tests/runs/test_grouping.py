@@ -35,7 +35,7 @@ def test_the_numbers_are_those_of_the_harness(task, demo):
     check_numbers(run, demo[task], task)
     raised = any(f"_{probe}" in task for probe in ("plus", "revas", "order"))  # new fillers, another letter statistic
     raised += "_order" in task  # recall_spread
-    assert f"task:{task}@{(1 if task.endswith('_mc') else 6) + raised}|" in run.signature
+    assert f"task:{task}@{(1 if task.endswith('_mc') else 7) + raised}|" in run.signature
 
 
 @pytest.mark.usefixtures("hub")
