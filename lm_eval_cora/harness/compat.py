@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CacheHook, CachingLM
@@ -172,31 +173,15 @@ def slim(instances: Iterable[Any], prompts: bool) -> None:
 
 
 # ---- the command line
-@contextmanager
-def _replaced(owner: Any, **values: Any) -> Iterator[None]:
-    """Temporarily replace attributes of a class or module."""
-    own = {name: vars(owner).get(name) for name in values}
-    for name, value in values.items():
-        setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        for name, value in own.items():
-            if value is None:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, value)
-
-
 def model_made_by(registered: type, build: Callable[..., Any]) -> AbstractContextManager[None]:
     """Replace the class method with which `simple_evaluate` creates its model."""
     # It also accepts a finished model, but then its name and arguments are missing from results, table and trackers.
-    return _replaced(registered, create_from_arg_obj=build)
+    return patch.multiple(registered, create_from_arg_obj=build)
 
 
 def settled(settings: EvaluatorConfig, manager: TaskManager) -> AbstractContextManager[None]:
     """Give `lm_eval run` its settings and tasks. It would read all task files again, which takes seconds."""
-    return _replaced(EvaluatorConfig, from_cli=lambda _: settings, process_tasks=lambda *_: manager)
+    return patch.multiple(EvaluatorConfig, from_cli=lambda _: settings, process_tasks=lambda *_: manager)
 
 
 def leaving_out(keys: Iterable[str]) -> AbstractContextManager[None]:
@@ -206,14 +191,14 @@ def leaving_out(keys: Iterable[str]) -> AbstractContextManager[None]:
     def rest(path: Any) -> dict[str, Any]:
         return {key: value for key, value in load(path).items() if str(key).replace("-", "_") not in keys}
 
-    return _replaced(EvaluatorConfig, load_yaml_config=rest)
+    return patch.multiple(EvaluatorConfig, load_yaml_config=rest)
 
 
 def finding_tasks_with(manager: TaskManager) -> AbstractContextManager[None]:
     """Make `EvaluatorConfig.process_tasks` use this manager. Its own one always reads the task files of the harness."""
     from lm_eval import tasks
 
-    return _replaced(tasks, TaskManager=lambda **_: manager)
+    return patch.multiple(tasks, TaskManager=lambda **_: manager)
 
 
 def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
@@ -226,7 +211,7 @@ def after_saving(note: Callable[[], None]) -> AbstractContextManager[None]:
         own(tracker, *results, **named)
         note()
 
-    return _replaced(EvaluationTracker, save_results_aggregated=save)
+    return patch.multiple(EvaluationTracker, save_results_aggregated=save)
 
 
 def noting_unsaved(note: Callable[[str], None]) -> AbstractContextManager[None]:
@@ -254,7 +239,7 @@ def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
     """Parse arguments as `HarnessCLI.parse_args` does, which reads `sys.argv`; return the command and the namespace."""
     from lm_eval._cli import HarnessCLI
 
-    with _replaced(sys, argv=["lm_eval", "run", *arguments]):
+    with patch.multiple(sys, argv=["lm_eval", "run", *arguments]):
         command = HarnessCLI()
         return command, command.parse_args()
 
