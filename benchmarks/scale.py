@@ -124,7 +124,7 @@ def our_steps(probe: str) -> None:
         keys = scoring.metric_keys(entry["metric"] for entry in entries if entry.get("table", True))
         spread = [scoring.spread(scoring.score_response(doc, ["B. because"]), keys) for doc in variants]
     with step("regroup"):
-        table = ResponseTable.from_records(row["acc"].record for row in spread)
+        table = ResponseTable.from_records(record for row in spread for key, record in row.items() if key == "acc")
     with step("metrics"):
         for entry in entries:
             entry["aggregation"](table, **parameters_of(entry))
