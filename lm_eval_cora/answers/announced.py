@@ -1,6 +1,7 @@
 """Announcements of an answer in other languages, put into English: "Die Antwort ist B" becomes "the answer is B"."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -228,5 +229,5 @@ def languages() -> dict[str, Language]:
 def languages_in(text: str) -> list[Language]:
     """The languages in which a lower-case text may announce an answer, the likeliest first."""
     words = set(_WORD.findall(text))
-    signs = {language: len([*language.signs_in(text, words)]) for language in languages().values()}
-    return sorted(filter(signs.__getitem__, signs), key=signs.__getitem__, reverse=True)
+    signs = Counter(language for language in languages().values() for _ in language.signs_in(text, words))
+    return [language for language, _ in signs.most_common()]

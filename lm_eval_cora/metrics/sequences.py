@@ -117,7 +117,7 @@ class Course:
         expected = np.clip((self.total * bounds - sums) / unasked, low, high)
         most = _RISKED / np.maximum((expected - low) / width, _ROUNDING)
         bets = 2.0 ** -np.arange(-1, max(1, int(log(self.total / 8, 4)) + 1))
-        won = [np.cumsum(np.log1p(np.minimum(bet, most) * (values - expected) / width)) for bet in bets]
+        won = np.cumsum(np.log1p(np.minimum(bets[:, None], most) * (values - expected) / width), axis=1)
         return float((np.logaddexp.reduce(won, axis=0) - log(len(bets))).max(initial=0.0))
 
 
