@@ -51,7 +51,8 @@ def test_a_back_end_that_answers_at_the_end_is_asked_in_parts(tmp_path, back_end
     model = back_end()
     model.data_parallel_size = replicas
     asked = requests(5000)
-    answers = AnswerCache(model, str(tmp_path / "a.db")).generate_until(asked)
+    with closing(AnswerCache(model, str(tmp_path / "a.db"))) as cache:
+        answers = cache.generate_until(asked)
     assert model.sizes == sizes
     assert answers == [f"answer {n}" for n in range(5000)]
 
