@@ -170,6 +170,7 @@ def test_metadata_that_the_harness_refuses(command, metadata, cli):
     assert tells(cli.err, f"usage: lm-eval-cora {command.split()[0]}", """--metadata '{"cora": {"seed": 1}}'""")
 
 
+@pairs
 def test_metadata_of_several_values_with_json_is_refused(cli):
     for more in ("seed=1", '{"cora": {"seed": 1}}'):
         cli("run --model dummy --tasks cora_demo --metadata", '{"cora": {"questions": 5}}', more)

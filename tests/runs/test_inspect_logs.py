@@ -62,6 +62,7 @@ def test_rows_and_accuracy_of_a_log(tmp_path, format):
 
 
 # The solver shuffles, and then writes the prompt and the answer in the order before into the log.
+@pytest.mark.skipif(inspect_ai.__version__ < "0.3.285", reason="Inspect replaces the prompt in the events, too")
 def test_the_options_are_those_that_the_model_saw(tmp_path):
     said = ["ANSWER: B", "Hm.\nANSWER: D", "It is fog"]
     log, found = run(tmp_path, questions(8), *said, solver=multiple_choice(shuffle=True), epochs=2)
