@@ -143,7 +143,7 @@ def tokens(folder):
 
 def test_the_house_stays_small():
     """Who needs more code looks for code that is not needed any more. Long lines and short names do not help."""
-    assert tokens(PACKAGE) <= 215_650
+    assert tokens(PACKAGE) <= 215_600
     assert len(list(PACKAGE.rglob("*.py"))) <= 157
     assert tokens(TESTS) <= 299_000
 

@@ -20,7 +20,7 @@ _GLOSSES = {
     "heading": "Explanation",
     "back": "Correction",
 }
-"""Words that mean the same wherever they stand, or in the places of `_STANDS`."""
+"""English words for phrases that always mean the same."""
 _BEFORE_OPTION = ("answer", "option", "right", "is", "the", "choose", "if")
 _OF_A_RUN = (*_BEFORE_OPTION, "verdict", "ends", "because", "not", "wrong", "less")
 _SIGNS = ("answer", "option", "choose", "verdict", "ends", "not", "none", "so", "first", "back")
@@ -40,15 +40,14 @@ _NEAR = 160
 _AROUND = " :\"'()[]-"
 _SENTENCE = re.compile(r"[.!?;]\s|\n")
 _GAP_AFTER = re.compile(r"[ ,\"')\]]{1,3}")
-_ANYWHERE = re.compile("")
-_STANDS = {
-    "heading": (_ANYWHERE, re.compile(r"\s?[:\n]")),
+_CONTEXTS = {
+    "heading": r"(?:%s)(?=\s?[:\n])",
     "back": (
-        re.compile(r"(?:[.!?;,:]\s?|\n|^)\Z"),
-        re.compile(r"[ \"']{0,2}(?:[,.;:!-]|(?:[A-Z]|Correction)(?![A-Za-z]))"),
+        r"(?:^|(?<=[.!?;,:\n])|(?<=[.!?;,:]\s))(?:%s)"
+        r"(?=[ \"']{0,2}(?:[,.;:!-]|(?-i:[A-Z])(?![A-Za-z])))"
     ),
 }
-"""What stands before and after some words."""
+"""Patterns of phrases, %s, with the text around them; other phrases may stand anywhere."""
 _ENDS = re.compile(r"[ \"']{0,2}(?:[)\].;:!?\n]|$)")
 _LETTER = re.compile(r"(?<!\w)[A-Z](?!\w)")
 _COLON = re.compile(r"\s?[:-]")
@@ -114,28 +113,31 @@ class Language:
     def _kinds(self, token: str) -> set[str]:
         return {kind for kind in _OF_A_RUN if self.any_of(kind).fullmatch(token)}
 
+    @cached_property
+    def _always(self) -> re.Pattern[str]:
+        """A pattern with a group for each kind of phrases that always mean the same."""
+        groups = (f"(?P<{kind}>{_CONTEXTS.get(kind, '%s') % self.any_of(kind).pattern})" for kind in _GLOSSES)
+        return re.compile("|".join(groups), re.IGNORECASE)
+
     def put_into_english(self, text: Plain, options: Sequence[str]) -> None:
         """Replace the announcements in a text. An option may be one of the phrases, such as "none of the above"."""
-
-        def is_option(phrase: re.Match[str]) -> bool:
-            said = lowered(phrase[0])
-            return any(option.startswith(said) if kind == "back" else said in option for option in options)
+        texts = tuple(filter(None, options))
 
         def in_english(phrase: re.Match[str]) -> str:
-            before, after = _STANDS.get(kind, (_ANYWHERE, _ANYWHERE))
-            stands = before.search(phrase.string[: phrase.start()][-2:]) and after.match(phrase.string, phrase.end())
-            return _spaced(english, phrase) if stands and not is_option(phrase) else phrase[0]
+            said, kind = lowered(phrase[0]), str(phrase.lastgroup)
+            # A phrase that takes an answer back is short: "no" also stands inside other words.
+            is_option = any(option.startswith(said) if kind == "back" else said in option for option in texts)
+            return phrase[0] if is_option else _spaced(_GLOSSES[kind], phrase)
 
-        for kind, english in _GLOSSES.items():  # noqa: B007
-            text.substitute(self.any_of(kind), in_english)
-        kind = "ending"
-        if self._phrases[kind]:
-            text.substitute(self._ending, lambda word: word[0 if is_option(word) else 1])
-        texts = tuple(filter(None, options))
+        text.substitute(self._always, in_english)
+        if self._phrases["ending"]:
+            text.substitute(
+                self._ending, lambda word: word[0 if any(lowered(word[0]) in option for option in texts) else 1]
+            )
         text.substitute(self._run, lambda run: self._in_english(run, texts))
 
     def _in_english(self, run: re.Match[str], options: tuple[str, ...]) -> str:
-        """Return English words for adjacent phrases, by what stands before and after them."""
+        """Translate adjacent phrases. What they mean depends on the text around them."""
         text, start, end = run.string, run.start(), run.start() + len(run[0].rstrip(" \"'([-"))
         kinds = self._kinds_in(run[0])
         before = _SENTENCE.split(text[max(0, start - _NEAR) : start])[-1]

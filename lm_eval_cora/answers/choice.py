@@ -199,8 +199,10 @@ def _instead(text: Text, front: Found, counted: Sequence[Found]) -> Found | Reas
         return later[-1] if later[-1].position != front.position else None
     letters = text.letters(taken.end())
     others = [letter for letter in letters if letter.position != front.position]
+    if not others:
+        return None
     is_clear = len(letters) == 1 and len(text.text) - taken.end() <= _SHORT
-    return others[0]._replace(rule=rules.CORRECTED) if others and is_clear else Reason.SEVERAL if others else None
+    return others[0]._replace(rule=rules.CORRECTED) if is_clear else Reason.SEVERAL
 
 
 def _front(text: Text, places: Sequence[Found]) -> Found | None:

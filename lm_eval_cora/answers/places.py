@@ -104,11 +104,9 @@ class Text(Plain):
             if not places or place.start >= places[-1].end:  # otherwise it is in the text of the option before it
                 places.append(place)
         voids = self._listed(places)
-        others = rules.OTHERS.search(self.text, places[0].end) if places else None
-        if others:
-            voids |= {
-                place.start: Reason.REPEATED for place in places if place.start > others.end() and place.weight < STATED
-            }
+        if places and (others := rules.OTHERS.search(self.text, places[0].end)):
+            behind = (place for place in places if place.start > others.end() and place.weight < STATED)
+            voids |= {place.start: Reason.REPEATED for place in behind}
         for first, second in pairwise(places):
             if first.void is Reason.SEVERAL and rules.JOINS.fullmatch(self.text, first.end, second.start):  # "B or C"
                 voids.setdefault(second.start, Reason.SEVERAL)
@@ -275,10 +273,8 @@ class Text(Plain):
     def is_with_text(self, place: Found) -> bool:
         """Whether a place is a letter followed by the text of its option."""
         letter = LETTERS[place.position : place.position + 1]
-        named = (
-            self.text[place.start].upper() == letter and rules.LETTER_STATED.match(self.text, place.start) is not None
-        )
-        return named and not place.is_bare
+        is_letter = rules.LETTER_STATED.match(self.text, place.start) is not None
+        return is_letter and not place.is_bare and self.text[place.start].upper() == letter
 
     def begins_line(self, start: int) -> bool:
         """Whether a place begins a line; marks and a label such as "option" may precede it."""

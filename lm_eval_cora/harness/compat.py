@@ -271,7 +271,7 @@ def payload_of_a_turn(model: Any) -> dict[str, Any]:
 
 def leave_out_unset(model: Any) -> None:
     """Make a back end omit parameters that are None or, as `stop` may be, an empty list: some servers refuse these."""
-    # There is no hook for this, and --gen_kwargs seed=None is the only way not to send a seed.
+    # There is no hook for this. With it, --gen_kwargs seed=None sends no seed.
     if not isinstance(model, api_models.TemplateAPI) or "_create_payload" in vars(model):
         return
     create = model._create_payload

@@ -52,8 +52,8 @@ _BLOCKS = re.compile(
 
 # Finish reasons.
 _FAILS = re.compile("error|abort|cancel|fail|insufficient", re.IGNORECASE)
-_COMPLETE = ["stop", "eos", "eos_token", "stop_sequence", "end_turn", "tool_calls", "function_call", "tool_use"]
 _CUT_OFF = ["length", "max_tokens", "max_output_tokens", "model_length"]
+_KNOWN = ["stop", "eos", "eos_token", "stop_sequence", "end_turn", "tool_calls", "function_call", "tool_use", *_CUT_OFF]
 
 UNREACHABLE, MALFORMED = "no connection to the server", "a response in an unexpected format"
 FAILED, UNTRUSTED = "a generation that failed at the provider", "the server's certificate is not trusted"
@@ -292,7 +292,8 @@ class _Patient(TemplateAPI):  # type: ignore[misc]  # the harness ships no types
                 break
             if (delay := self._delay(problem, tries, size)) is None:
                 return [(_NOTHING if again else _REFUSED)[generate]] * size
-            self.tally.retried += size * (attempt == 0)
+            if attempt == 0:
+                self.tally.retried += size
             tries += not wait_of(problem)
             await asyncio.sleep(delay)
         failed = [place for place, answer in enumerate(answers) if size > 1 and getattr(answer, "came", "") == FAILED]
@@ -303,7 +304,7 @@ class _Patient(TemplateAPI):  # type: ignore[misc]  # the harness ships no types
         return answers
 
     async def _one_by_one(self, places: Iterable[int], **request: Any) -> list[Any]:
-        """Send some prompts of a request again, each in a request of its own."""
+        """Send prompts of a failed request again, one at a time."""
         answers = []
         for place in places:
             one = {name: request[name][place : place + 1] for name in ("messages", "cache_keys", "ctxlens")}
@@ -364,7 +365,7 @@ class _Patient(TemplateAPI):  # type: ignore[misc]  # the harness ships no types
 
 
 _NOTHING, _REFUSED = ([(nan, False), NoAnswer("")] for _ in range(2))
-"""What stands for a missing score, and for a missing text; and for those of a prompt that the server refuses."""
+"""The missing score and the missing text of a prompt that was not answered, and of one that the server refuses."""
 
 
 async def _check_status(response: Any) -> None:
@@ -411,7 +412,7 @@ def with_details(model: Any, outputs: Any, parse: Callable[[], list[Any]]) -> li
 def _note_unusual(model: Any, output: Any) -> None:
     """Warn of unknown finish reasons, and of another model that answers. A date behind the name is the same model."""
     for finish, failure in map(_end_of, _choices_in(output)):
-        if finish and not failure and finish not in _COMPLETE + _CUT_OFF:
+        if finish and not failure and finish not in _KNOWN:
             text = "an answer ended with the finish reason %r, which is not known. Such answers are kept"
             warn_once(model, text, shorten(finish))
     name = output.get("model") if isinstance(output, dict) else None
@@ -441,7 +442,7 @@ def _choices_in(output: Any) -> list[dict[str, Any]]:
 
 
 def _end_of(choice: dict[str, Any]) -> tuple[str, str]:
-    """The finish reason of a choice in small letters, and `BLOCKED` or `FAILED` if the choice is no answer."""
+    """Return the finish reason in lower case, and `BLOCKED` or `FAILED` if the choice has no answer."""
     reason = str(choice.get("finish_reason") or choice.get("stop_reason") or "").casefold()
     error = choice.get("error") or ""
     if _BLOCKS.search(f"{reason} {error}"):
@@ -456,13 +457,13 @@ def responses_in(output: Any, think_end_token: str | None = None) -> list[Respon
     for choice in _choices_in(output):
         text: str | None = ""
         finish, came = _end_of(choice)
-        if "choices" in output:  # else a format of its own, of which only the reason is read
+        if "choices" in output:  # in other formats only the finish reason is read
             message = choice.get("message")
             message = choice["message"] = message if isinstance(message, dict) else {"content": choice.get("text")}
             text, instead = _text_of(message)
             message["content"] = choice["text"] = text
             came = came or instead
-        cut_off = finish in _CUT_OFF if came == BLOCKED or finish in _COMPLETE + _CUT_OFF else None
+        cut_off = finish in _CUT_OFF if came == BLOCKED or finish in _KNOWN else None
         opened = bool(cut_off and think_end_token and text) and str(think_end_token) not in str(text)
         text = None if came == FAILED else text
         kind = NoAnswer if text is None and came != BLOCKED else Response
