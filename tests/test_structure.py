@@ -47,45 +47,33 @@ def test_only_the_command_line_and_the_public_names_import_our_harness_package()
     assert importing == {*commands, PACKAGE / "__init__.py"}  # `stop_early` is a public name
 
 
-ROOMS = (
-    *(
-        "errors",
-        "log",
-        "workers",
-        "bars",
-        "questions",
-        "variants",
-        "answers",
-        "metrics",
-        "discovery",
-        "runs",
-        "report",
-        "decide",
-    ),
-    *("export", "harness", "api", "cli"),
+ORDER = (
+    *("errors", "log", "workers", "bars", "questions", "variants", "answers", "metrics", "discovery", "runs", "report"),
+    *("decide", "export", "harness", "api", "cli"),
 )
-"""The rooms in their order: each imports only rooms before it. `api` stands for the modules beside the rooms."""
+"""The packages in their order: each imports only those before it. `api` stands for the modules beside the packages."""
 
 
-def arrows():
-    """Count the imports between rooms. The version of the package may be imported everywhere."""
-    arrows = Counter()
+def imports():
+    """Count the imports between packages. The version may be imported everywhere."""
+    found = Counter()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lm_eval_cora":
                 names = {f"{node.module}.{alias.name}" for alias in node.names} - {"lm_eval_cora.__version__"}
-                arrows.update((room(path.relative_to(PACKAGE).parts[0]), room(name.split(".")[1])) for name in names)
-    return arrows
+                importing = package_of(path.relative_to(PACKAGE).parts[0])
+                found.update((importing, package_of(name.split(".")[1])) for name in names)
+    return found
 
 
-def room(name):
+def package_of(name):
     if name == "__main__.py":
         return "cli"
-    return name.removesuffix(".py") if name.removesuffix(".py") in ROOMS else "api"
+    return name.removesuffix(".py") if name.removesuffix(".py") in ORDER else "api"
 
 
-def test_each_room_imports_only_rooms_before_it():
-    assert {(room, other) for room, other in arrows() if ROOMS.index(room) < ROOMS.index(other)} == set()
+def test_each_package_imports_only_packages_before_it():
+    assert {pair for pair in imports() if ORDER.index(pair[0]) < ORDER.index(pair[1])} == set()
 
 
 def dotted(path):
@@ -99,7 +87,7 @@ def modules_imported(path, modules):
     return {name if name in modules else origin for name, origin in names} & modules
 
 
-def test_the_files_of_a_room_do_not_import_each_other_in_a_circle():
+def test_the_files_of_a_package_do_not_import_each_other_in_a_circle():
     """`prepare` raises a CycleError that names the files."""
     modules = {dotted(path) for path in PACKAGE.rglob("*.py")}
     for folder in {path.parent for path in PACKAGE.rglob("*.py")} - {PACKAGE}:
@@ -108,7 +96,7 @@ def test_the_files_of_a_room_do_not_import_each_other_in_a_circle():
         TopologicalSorter(graph).prepare()
 
 
-def test_files_of_two_rooms_have_the_same_name_only_if_they_do_the_same():
+def test_files_of_two_packages_have_the_same_name_only_if_they_do_the_same():
     """`cli/report.py` is the command of `report/`."""
     names = Counter(path.name for path in PACKAGE.rglob("*.py") if path.parent.name != "cli")
     assert {name for name, count in names.items() if count > 1} == {"__init__.py"}
@@ -141,8 +129,8 @@ def tokens(folder):
     return count
 
 
-def test_the_house_stays_small():
-    """Who needs more code looks for code that is not needed any more. Long lines and short names do not help."""
+def test_the_package_and_its_tests_stay_small():
+    """A change that needs more code first removes code that nobody needs. Long lines and short names do not help."""
     assert tokens(PACKAGE) <= 215_600
     assert len(list(PACKAGE.rglob("*.py"))) <= 157
     assert tokens(TESTS) <= 299_000
