@@ -71,9 +71,9 @@ def write_inputs(folder: Path, questions: int) -> None:
     """Write the questions, the task files, and the expanded docs; load the docs into the cache of `datasets`."""
     import datasets
 
-    from lm_eval_cora.discovery.task_files import benchmark
     from lm_eval_cora.harness.docs import load_benchmark, process_docs
     from lm_eval_cora.questions.options import Options
+    from lm_eval_cora.runs.task_files import benchmark
     from lm_eval_cora.variants.probes import PROBES
 
     rng = random.Random(0)

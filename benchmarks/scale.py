@@ -90,11 +90,11 @@ def our_steps(probe: str) -> None:
     from lm_eval.tasks._yaml_loader import load_yaml
 
     from lm_eval_cora import metrics
-    from lm_eval_cora.discovery.task_files import benchmark
     from lm_eval_cora.harness import docs, scoring
     from lm_eval_cora.metrics.entries import parameters_of
     from lm_eval_cora.metrics.responses import ResponseTable
     from lm_eval_cora.questions.options import Options
+    from lm_eval_cora.runs.task_files import benchmark
     from lm_eval_cora.variants.probes import PROBES
 
     seconds: dict[str, float] = {}

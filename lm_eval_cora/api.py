@@ -13,7 +13,6 @@ from typing import Any, get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.records import read_response, skipped
-from lm_eval_cora.discovery.task_files import applicable_metrics, benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
 from lm_eval_cora.metrics.entries import compute, is_in_table
@@ -30,6 +29,7 @@ from lm_eval_cora.report.writing import check_file, write_file
 from lm_eval_cora.runs import collected, grouping
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ResultsFolder, Samples, probe_of
+from lm_eval_cora.runs.task_files import applicable_metrics, benchmark
 from lm_eval_cora.scores import Scores
 from lm_eval_cora.variants.probes import PROBES, variants_of_all
 from lm_eval_cora.variants.variant import Variant

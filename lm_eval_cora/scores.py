@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 from jinja2 import Environment
 
-from lm_eval_cora.discovery.task_files import facts_named
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
 from lm_eval_cora.metrics.arrays import despite_skipped
@@ -24,6 +23,7 @@ from lm_eval_cora.runs.collected import Collected
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.runs.signature import only_in_one
+from lm_eval_cora.runs.task_files import facts_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from lm_eval_cora.discovery.task_files import TaskFile, benchmark, task_list
 from lm_eval_cora.questions.options import OPTIONS, Options
 from lm_eval_cora.questions.question import OpenQuestion, Question
+from lm_eval_cora.runs.task_files import TaskFile, benchmark, task_list
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting
 
 ROOT = Path(__file__).resolve().parents[1]

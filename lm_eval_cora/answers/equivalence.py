@@ -18,7 +18,7 @@ from weakref import finalize
 
 from tqdm import tqdm
 
-from lm_eval_cora.answers.worker import READ, READY
+from lm_eval_cora.answers.math_worker import READ, READY
 from lm_eval_cora.workers import Pool, Worker, command, processors
 
 _PAUSES = (0.2, 1.0, 3.0, 0)  # seconds after each failed start of a process, which a busy machine may refuse
@@ -37,7 +37,7 @@ class Limits(NamedTuple):
 
     def command(self) -> list[str]:
         """Return the command that starts a worker."""
-        return command("lm_eval_cora.answers.worker", self.cpu_seconds, self.megabytes)
+        return command("lm_eval_cora.answers.math_worker", self.cpu_seconds, self.megabytes)
 
 
 _USUAL = Limits()

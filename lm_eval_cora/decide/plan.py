@@ -11,7 +11,6 @@ import numpy as np
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.decide import sample_size
 from lm_eval_cora.decide.sample_size import LEVEL, POWER, Contrast, correlation_of
-from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics import bmca, ci, cora, mcqa
 from lm_eval_cora.metrics.entries import is_known_early, saves_requests
@@ -23,6 +22,7 @@ from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Cell, CellRows, Table
 from lm_eval_cora.report.headline import FEW, lead_of
 from lm_eval_cora.runs.model_run import Run, by_task, check_metric, not_comparable
+from lm_eval_cora.runs.task_files import published_questions
 
 # Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
 # 0.3 to 0.7 (Miller 2024, arXiv:2411.00640, in Anthropic's summary). A lower correlation needs more questions.

@@ -14,19 +14,19 @@ import yaml
 
 from lm_eval_cora.decide import sample_size
 from lm_eval_cora.decide.sample_size import LEVEL, POWER, SAME_LEVEL, Contrast, Level, Sample
-from lm_eval_cora.discovery.task_files import published_questions
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import Entry, course
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.metrics.sequences import Course
-from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
+from lm_eval_cora.questions.rows import reading
 from lm_eval_cora.report.content import Cell, CellRows, Number, Table, end_as_text
 from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.runs.signature import differences_between, how_asked, signature_parts
+from lm_eval_cora.runs.task_files import published_questions
 
 _REQUIREMENT = re.compile(
     r"(?:(?P<task>\S.*?)\s*:)?\s*"  # the name of a task may contain colons

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.discovery.task_files import declaration as benchmark_declaration
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.back_ends import in_a_line
 from lm_eval_cora.harness.compat import manager_of_the_run
@@ -23,9 +22,10 @@ from lm_eval_cora.questions.languages import language_of, language_of_template, 
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import ALIKE, LETTERS, NOTA, Question, has_alike, shorten
-from lm_eval_cora.variants.printed import PrintedPrompt
+from lm_eval_cora.runs.printed import PrintedPrompt
+from lm_eval_cora.runs.rendered import Rendered, cell_text, passage_in, rendered, settle
+from lm_eval_cora.runs.task_files import declaration as benchmark_declaration
 from lm_eval_cora.variants.probes import PROBES
-from lm_eval_cora.variants.rendered import Rendered, cell_text, passage_in, rendered, settle
 from lm_eval_cora.variants.template import LETTER
 
 

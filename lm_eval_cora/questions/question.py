@@ -33,7 +33,7 @@ SEQUENCES = (
 """Labels of options in their order."""
 MAX_OPTIONS = len(LETTERS)
 # Scripts that join a letter to a word. Korean has spaces between words but none before the particles after a letter;
-# `variants.printed` needs the scripts without spaces between words, which are others.
+# `runs.printed` needs the scripts without spaces between words, which are others.
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 # Identities of options; those of the source have the identities 0 to 25.
 NOTA = MAX_OPTIONS  # the option "None of the above"

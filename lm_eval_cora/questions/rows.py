@@ -16,12 +16,25 @@ from typing import Any
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.cells import LABEL_NAMES, TEXT_NAMES, without_repeats
-from lm_eval_cora.questions.inputs import COMPRESSED, reading
 from lm_eval_cora.questions.messages import described, did_you_mean
 from lm_eval_cora.questions.question import LocatedRow, shorten
 
+COMPRESSED = rb"\x1f\x8b|PK\x03|BZh|\xfd7z|\x28\xb5\x2f\xfd"  # how such files begin
+_READ: set[str] = set()  # the files that this process has read as inputs
 _SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')  # a quoted name may contain line breaks
+
+
+def reading(path: Path) -> Path:
+    """Record a file that is read as an input."""
+    _READ.add(os.path.realpath(path))
+    return path
+
+
+def check_no_input(path: Path) -> None:
+    """Raise a UserError if a file is an input, also through a symbolic link. Writing leaves other hard links alone."""
+    if os.path.realpath(path) in _READ:
+        raise UserError(f"{path}: this file was read as an input, and is not replaced. Name another output")
 
 
 def read_rows(source: Any) -> Iterator[LocatedRow]:

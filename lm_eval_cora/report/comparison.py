@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.discovery.task_files import printed_name
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
@@ -26,6 +25,7 @@ from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
 from lm_eval_cora.runs.model_run import Run, Runs, check_metrics, not_comparable, setting_differences
+from lm_eval_cora.runs.task_files import printed_name
 
 _NOTES = (
     "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.",

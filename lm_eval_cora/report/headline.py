@@ -6,7 +6,6 @@ from itertools import combinations
 from math import isnan, nan
 
 from lm_eval_cora import metrics
-from lm_eval_cora.discovery.task_files import facts_named
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
@@ -18,6 +17,7 @@ from lm_eval_cora.report.pictures import changes
 from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.by_kind import changes_by_kind, kinds_of
 from lm_eval_cora.runs.model_run import Run, Runs
+from lm_eval_cora.runs.task_files import facts_named
 
 _NAMED = 3  # number of models that a sentence names
 # With fewer questions the 95% interval of a share is up to 0.36 wide, more than a third of the scale: sqrt(0.25 / n).

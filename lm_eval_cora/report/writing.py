@@ -11,7 +11,7 @@ from stat import S_IMODE
 from typing import BinaryIO
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.inputs import check_no_input
+from lm_eval_cora.questions.rows import check_no_input
 
 STDOUT = Path("-")  # the path that stands for standard output
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # file names that Windows reserves

@@ -23,8 +23,8 @@ from lm_eval_cora.questions.question import LETTERS, SEQUENCES, Reader, Unusable
 from lm_eval_cora.questions.right_option import AnswerKey, Draft
 from lm_eval_cora.questions.rows import read_rows
 from lm_eval_cora.runs.files import grouped_by
+from lm_eval_cora.runs.printed import longest_run
 from lm_eval_cora.variants.alterations import ORIGINAL
-from lm_eval_cora.variants.printed import longest_run
 
 _TRUTH = {**dict.fromkeys(("true", "yes", "1", "1.0"), True), **dict.fromkeys(("false", "no", "0", "0.0"), False)}
 _WAYS = (("correct",), ("picked", "answer"), ("response", "answer"))  # columns, of which one group is needed

@@ -16,7 +16,6 @@ import numpy as np
 from lm_eval_cora.answers.formats import BOXED, FORMATS
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record, around
-from lm_eval_cora.discovery.task_files import every_metric
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import acc
 from lm_eval_cora.metrics.entries import Entry, compute, needs_of, place_of
@@ -33,6 +32,7 @@ from lm_eval_cora.runs.answer_columns import COLUMNS, AnswerColumns, read_raw
 from lm_eval_cora.runs.files import grouped_by, listed
 from lm_eval_cora.runs.log_rows import Logged
 from lm_eval_cora.runs.signature import only_in_one
+from lm_eval_cora.runs.task_files import every_metric
 from lm_eval_cora.variants.alterations import ORIGINAL, with_options
 from lm_eval_cora.variants.variant import REPEAT
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
-from lm_eval_cora.questions.inputs import COMPRESSED, reading
+from lm_eval_cora.questions.rows import COMPRESSED, reading
 from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.inputs import reading
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.question import LETTERS, MAX_OPTIONS, UnusableQuestion, shorten
+from lm_eval_cora.questions.rows import reading
 from lm_eval_cora.runs.files import listed
-from lm_eval_cora.variants.printed import longest_run
+from lm_eval_cora.runs.printed import longest_run
 
 Columns = dict[str, Any]  # of a row, see `answer_columns.COLUMNS`
 _HEAD = 4096  # bytes at the beginning of a file that show what it is

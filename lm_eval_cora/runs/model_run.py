@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.discovery.task_files import applicable_metrics
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import Entry, compute, is_in_table, note_on_unvaried
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
@@ -34,6 +33,7 @@ from lm_eval_cora.runs.signature import (
     only_in_one,
     signature_parts,
 )
+from lm_eval_cora.runs.task_files import applicable_metrics
 from lm_eval_cora.variants.probes import Probe
 
 

@@ -4,8 +4,8 @@ import doctest
 import runpy
 from pathlib import Path
 
-from lm_eval_cora.discovery.task_files import task_list
 from lm_eval_cora.questions.options import OPTIONS, Options
+from lm_eval_cora.runs.task_files import task_list
 from lm_eval_cora.variants.probes import PROBES
 from scripts import docs_api, docs_tables, write_docs
 

@@ -13,9 +13,9 @@ from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asked import _prompt_of, read_question
 from lm_eval_cora.harness.scoring import score_response
+from lm_eval_cora.runs.rendered import label_in, labels_in
 from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.probes import PROBES
-from lm_eval_cora.variants.rendered import label_in, labels_in
 from tests.support.commands import NAME
 from tests.support.rows import write as write_rows
 from tests.support.simulated import TASKS, Simulated, knows, quickly, run, signature_of

@@ -7,11 +7,11 @@ from unittest.mock import Mock, patch
 import datasets
 import pytest
 
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import slim
 from lm_eval_cora.harness.docs import chosen_docs, doc_to_text, load_benchmark, process_docs
 from lm_eval_cora.questions.options import Options
+from lm_eval_cora.runs.task_files import benchmark
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, on_the_hub, write

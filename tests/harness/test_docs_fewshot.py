@@ -7,11 +7,11 @@ from pathlib import Path
 import datasets
 import pytest
 
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import load_benchmark, load_exemplars
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question
+from lm_eval_cora.runs.task_files import benchmark
 from tests.support.building import own_task
 from tests.support.hub import right_answer
 from tests.support.messages import tells

@@ -7,11 +7,11 @@ from lm_eval.tasks import TaskManager
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from lm_eval_cora import metrics
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Source
 from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.runs.task_files import benchmark
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from tests.support.building import build, manager, own_task
 from tests.support.hub import NEEDED, right_answer, rows_in

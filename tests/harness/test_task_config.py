@@ -13,13 +13,13 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import simple_parse_args_string
 
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import task_config as templates
 from lm_eval_cora.harness.dry_run import dry_run
 from lm_eval_cora.harness.task_config import AMBIGUOUS, check_metadata, templates_of
 from lm_eval_cora.questions.adapters import AGIEVAL, MATH
 from lm_eval_cora.questions.options import Options
+from lm_eval_cora.runs.task_files import benchmark
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from lm_eval_cora.variants.template import own_templates
 from tests.support.building import build, own_task

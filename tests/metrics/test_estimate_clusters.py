@@ -8,13 +8,13 @@ import pytest
 from scipy.stats import t as students_t
 
 from lm_eval_cora import metrics
-from lm_eval_cora.discovery.task_files import probe_metrics
 from lm_eval_cora.metrics.aggregated import aggregated
 from lm_eval_cora.metrics.entries import compute, parameters_of
 from lm_eval_cora.metrics.estimate import Estimate, students
 from lm_eval_cora.metrics.kinds import KindAccuracies, note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.paired import difference, p_value, pairwise
 from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
+from lm_eval_cora.runs.task_files import probe_metrics
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.tables import MADE, QUESTIONS, estimates, found_in, made, questions, table_of
 

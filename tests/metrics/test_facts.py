@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.discovery.task_files import every_metric, printed_name, probe_metrics
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import Facts, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.runs.task_files import every_metric, printed_name, probe_metrics
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.tables import questions, table_of
 

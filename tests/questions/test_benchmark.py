@@ -1,10 +1,10 @@
 import pytest
 
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.adapters import AGIEVAL
 from lm_eval_cora.questions.benchmark import Data, Source, declared
 from lm_eval_cora.questions.options import KEYS, Options
+from lm_eval_cora.runs.task_files import benchmark
 from tests.support.messages import tells
 
 ON_THE_HUB = {"hub": "somebody/riddles", "config": "short", "split": "test"}

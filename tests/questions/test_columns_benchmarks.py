@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import UnusableQuestion
 from lm_eval_cora.questions.references import references
 from lm_eval_cora.questions.rows import read_rows
+from lm_eval_cora.runs.task_files import benchmark
 from tests.support.rows import question_of
 
 TEXTS = ["Steam", "Ice", "Fog", "Dew"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lm_eval_cora.discovery.task_files import declaration
 from lm_eval_cora.questions.references import references
+from lm_eval_cora.runs.task_files import declaration
 
 REFERENCES = (
     *("All of the above", "all of the above.", "None of the above", "None of these", "All of these options"),

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.questions.repairs import REPAIRS, repaired, repaired_options, repaired_stem, without_own_letters
+from lm_eval_cora.runs.task_files import benchmark
 from tests.support.rows import LOCAL, question_of
 
 QUOTING = [REPAIRS[name] for name in ("csv_quoting", "encoding", "ligatures")]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.loading import Loaded, collect_questions
 from lm_eval_cora.questions.question import Question, UnusableQuestion
+from lm_eval_cora.runs.task_files import benchmark
 
 LOCAL = declared({"open": True}, data_files=("local.jsonl",))
 """A user's file."""

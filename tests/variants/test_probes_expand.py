@@ -7,11 +7,11 @@ import pytest
 
 import lm_eval_cora as cora
 from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import doc_to_text, load_benchmark, process_docs
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question
+from lm_eval_cora.runs.task_files import benchmark
 from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.template import prompt_of
 from tests.support.written import put

@@ -13,10 +13,10 @@ import pytest
 from lm_eval_cora import answers, questions, variants
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.cli import main
-from lm_eval_cora.discovery import task_files
 from lm_eval_cora.questions.benchmark import declared
 from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import LETTERS
+from lm_eval_cora.runs import task_files
 from lm_eval_cora.variants import template
 from lm_eval_cora.variants.probes import PROBES
 from tests.support import written

@@ -12,7 +12,7 @@ from lm_eval.tasks._yaml_loader import load_yaml
 from lm_eval.utils import handle_non_serializable, make_table
 
 from lm_eval_cora import __version__, metrics
-from lm_eval_cora.discovery.task_files import benchmark
+from lm_eval_cora.runs.task_files import benchmark
 from tests.support.building import build, own_task
 from tests.support.names import METRICS
 from tests.support.simulated import TASKS, Simulated, knows, run, scores

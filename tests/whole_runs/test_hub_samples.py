@@ -6,8 +6,8 @@ from pathlib import Path
 import datasets
 import pytest
 
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.questions.question import FIRST_FILLER
+from lm_eval_cora.runs.task_files import benchmark
 from tests.support.building import build
 from tests.support.hub import rows_in
 from tests.support.simulated import knows, run, scores

@@ -10,10 +10,10 @@ import datasets
 import pandas as pd
 import pytest
 
-from lm_eval_cora.discovery.task_files import benchmark
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.docs import load_benchmark
 from lm_eval_cora.questions.options import Options
+from lm_eval_cora.runs.task_files import benchmark
 from tests.support.messages import tells
 
 STEMS = ("Which is frozen water?", "Which hangs in the air?", "Which lies on grass?", 'Which falls in "lumps"?')

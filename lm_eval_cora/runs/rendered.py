@@ -7,7 +7,7 @@ from typing import Any
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import SEQUENCES, UnusableQuestion, shorten
-from lm_eval_cora.variants.printed import (
+from lm_eval_cora.runs.printed import (
     LABEL,
     PrintedQuestion,
     longest_run,

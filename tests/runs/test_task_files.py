@@ -3,8 +3,8 @@
 import pytest
 
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.discovery.task_files import probe_metrics, task_list
 from lm_eval_cora.metrics.entries import is_in_table
+from lm_eval_cora.runs.task_files import probe_metrics, task_list
 from lm_eval_cora.variants import probes
 from tests.support.names import NAMES, ONE_FORM, PROBES, benchmark_of, probe_of
 from tests.support.simulated import knows

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.variants.printed import PrintedPrompt, of_one_task, printed_question
+from lm_eval_cora.runs.printed import PrintedPrompt, of_one_task, printed_question
 
 STYLES = {
     "mmlu": ("Frozen water?\nA. ice\nB. fog\nC. dew\nAnswer:", "ABC"),
