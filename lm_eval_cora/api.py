@@ -22,9 +22,9 @@ from lm_eval_cora.questions.loading import load_questions
 from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.report.markdown import as_markdown
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.report.text import as_markdown
 from lm_eval_cora.report.writing import check_file, write_file
 from lm_eval_cora.runs import collected, grouping
 from lm_eval_cora.runs.model_run import Run

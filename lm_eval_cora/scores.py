@@ -17,13 +17,13 @@ from lm_eval_cora.metrics.facts import NEEDS_SEVERAL
 from lm_eval_cora.metrics.paired import Pair, pairs_by_metric, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean
-from lm_eval_cora.report.content import end_as_text, p_as_text
-from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.collected import Collected
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, not_comparable
 from lm_eval_cora.runs.signature import only_in_one
 from lm_eval_cora.runs.task_files import facts_named
+from lm_eval_cora.tables.number import end_as_text, p_as_text
+from lm_eval_cora.tables.text import table_as_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,12 +16,12 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.output_formats import FORMATS
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.content import Table
-from lm_eval_cora.report.text import one_line, table_as_text
 from lm_eval_cora.report.writing import STDOUT, check_file, write_file
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run, selected
+from lm_eval_cora.tables.table import Table
+from lm_eval_cora.tables.text import one_line, table_as_text
 
 ERROR_STATUS = 3
 """Exit status after an error of `gate`, whose results are 0, 1 and 2, and of commands for the same scripts."""

@@ -13,9 +13,9 @@ from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.figures import write_figures
+from lm_eval_cora.report.markdown import as_csv, as_json, as_markdown
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import charts_of, make_report
-from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.report.writing import STDOUT, check_folder
 
 # The formats of all numbers, which are made of the runs, and those of a report.

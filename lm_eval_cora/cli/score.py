@@ -22,11 +22,11 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.api import read_runs, scores_of
 from lm_eval_cora.cli import console
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.collected import read_answers
 from lm_eval_cora.runs.grouping import is_answers_file
 from lm_eval_cora.scores import Scores, cells_of
+from lm_eval_cora.tables.text import table_as_text
 
 
 def add_arguments(parser: console.Parser) -> None:

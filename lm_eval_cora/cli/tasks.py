@@ -17,8 +17,8 @@ from lm_eval_cora.cli.run import as_the_harness_parses, importing_the_harness
 from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.report.text import table_as_text
 from lm_eval_cora.runs.task_files import TaskFile, task_list
+from lm_eval_cora.tables.text import table_as_text
 
 
 def add_arguments(parser: console.Parser) -> None:

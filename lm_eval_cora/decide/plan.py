@@ -14,15 +14,14 @@ from lm_eval_cora.decide.sample_size import LEVEL, POWER, Contrast, correlation_
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics import bmca, ci, cora, mcqa
 from lm_eval_cora.metrics.entries import is_known_early, saves_requests
-from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, for_json
+from lm_eval_cora.metrics.estimate import FEW, IN_95_PERCENT, UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import requests_until_wrong
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.report.content import Cell, CellRows, Table
-from lm_eval_cora.report.headline import FEW, lead_of
-from lm_eval_cora.runs.model_run import Run, by_task, check_metric, not_comparable
+from lm_eval_cora.runs.model_run import Run, by_task, check_metric, lead_of, not_comparable
 from lm_eval_cora.runs.task_files import published_questions
+from lm_eval_cora.tables.table import Cell, CellRows, Table
 
 # Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
 # 0.3 to 0.7 (Miller 2024, arXiv:2411.00640, in Anthropic's summary). A lower correlation needs more questions.

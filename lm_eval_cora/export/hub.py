@@ -13,8 +13,7 @@ from lm_eval_cora.export.provenance import begin_of, dataset_of, evaluation_name
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.headline import lead_of
-from lm_eval_cora.runs.model_run import Run, Runs, check_metric, check_one_model
+from lm_eval_cora.runs.model_run import Run, Runs, check_metric, check_one_model, lead_of
 
 
 # ---- model cards

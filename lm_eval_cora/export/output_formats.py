@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
 from lm_eval_cora.export.hub import eval_results, model_index
 from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
-from lm_eval_cora.report.text import as_csv
+from lm_eval_cora.report.markdown import as_csv
 
 
 class Format(NamedTuple):

@@ -7,13 +7,13 @@ from math import isnan
 
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.comparison import Comparisons
-from lm_eval_cora.report.content import FALLS, Cell, Number, Table
-from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.result_tables import _MARKS, model_table, number_of_questions
-from lm_eval_cora.report.text import csv_of, one_line, table_as_text
 from lm_eval_cora.report.writing import free_name
-from lm_eval_cora.runs.model_run import Run, by_task, check_metrics, not_comparable
+from lm_eval_cora.runs.model_run import Run, by_task, check_metrics, lead_of, not_comparable
 from lm_eval_cora.runs.task_files import printed_name
+from lm_eval_cora.tables.number import FALLS, Number
+from lm_eval_cora.tables.table import Cell, Table
+from lm_eval_cora.tables.text import csv_of, one_line, table_as_text
 
 _NAMES = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
 _ESCAPED = {ord(character): rf"\text{name}{{}}" for character, name in _NAMES.items()} | {

@@ -15,6 +15,8 @@ from lm_eval_cora.metrics.packed import Floats, Ints
 
 __all__ = ["Estimate"]
 IN_95_PERCENT = 1.959963984540054  # half the width of a 95% confidence interval, in standard errors
+# With fewer questions the 95% interval of a share is up to 0.36 wide, more than a third of the scale: sqrt(0.25 / n).
+FEW = 30
 Bools = NDArray[np.bool_]
 REPLICATES = 5_000  # number of bootstrap samples
 _MOST_TRIALS = 1e300

@@ -14,13 +14,15 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import distinguishable_groups
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted
-from lm_eval_cora.report.content import Dots, Number, Table
-from lm_eval_cora.report.headline import first_defined, spoken
+from lm_eval_cora.report.content import Dots
+from lm_eval_cora.report.headline import spoken
 from lm_eval_cora.report.result_tables import NO_BEST, best_of
 from lm_eval_cora.runs.files import files_in, grouped_by, part_of, read_json
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, first_defined
 from lm_eval_cora.runs.samples import Samples
 from lm_eval_cora.runs.signature import how_asked, signature_parts
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import Table
 from lm_eval_cora.variants.probes import PROBES, Probe
 
 BESIDE = ("mcqa", "bmca@1.0", "invalid")  # metrics beside the one that ranks the models

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.content import Number, with_minus
+from lm_eval_cora.tables.number import Number, with_minus
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

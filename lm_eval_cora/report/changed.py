@@ -16,11 +16,12 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate, ratio_of
 from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.report.content import CellRows, Number, Table
-from lm_eval_cora.report.text import csv_of
 from lm_eval_cora.runs.documents import DocumentRun, lines_of
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import response_text
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import CellRows, Table
+from lm_eval_cora.tables.text import csv_of
 
 KINDS_OF_CHANGE = {"lost": "right, then wrong", "won": "wrong, then right", "other": "wrong, then wrong otherwise"}
 _SHOWN, _LONGEST = 20, 50  # number of answers in the terminal, and of characters of a text

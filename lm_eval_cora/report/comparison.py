@@ -15,17 +15,17 @@ from lm_eval_cora.metrics.paired import METHODS, Pair, pairs_by_metric
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.changed import WhatChanged, what_changed
-from lm_eval_cora.report.content import CellRows, Number, Table
-from lm_eval_cora.report.headline import lead_of
+from lm_eval_cora.report.markdown import identity_of
 from lm_eval_cora.report.pictures import ALONE, NOTE_ON_KINDS, TESTED, kinds_table, pairs_table, tested
 from lm_eval_cora.report.result_tables import score_table
-from lm_eval_cora.report.text import identity_of
 from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
-from lm_eval_cora.runs.model_run import Run, Runs, check_metrics, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import Run, Runs, check_metrics, lead_of, not_comparable, setting_differences
 from lm_eval_cora.runs.task_files import printed_name
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import CellRows, Table
 
 _NOTES = (
     "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.",

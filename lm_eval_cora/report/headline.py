@@ -1,6 +1,6 @@
 """The headline of a task: which model holds up, and how sure that is, in plain sentences and one chart."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import combinations
 from math import isnan, nan
@@ -8,20 +8,20 @@ from math import isnan, nan
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.estimate import FEW, UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.questions.question import printable, shorten
-from lm_eval_cora.report.content import Dots, Headline, Number, Table, end_as_text
+from lm_eval_cora.report.content import Dots, Headline
 from lm_eval_cora.report.pictures import changes
 from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.by_kind import changes_by_kind, kinds_of
-from lm_eval_cora.runs.model_run import Run, Runs
+from lm_eval_cora.runs.model_run import Run, Runs, lead_of
 from lm_eval_cora.runs.task_files import facts_named
+from lm_eval_cora.tables.number import Number, end_as_text
+from lm_eval_cora.tables.table import Table
 
 _NAMED = 3  # number of models that a sentence names
-# With fewer questions the 95% interval of a share is up to 0.36 wide, more than a third of the scale: sqrt(0.25 / n).
-FEW = 30
 # With fewer, the interval of a difference is wider than -+ 0.1 if a quarter of the questions change: sqrt(0.25 / n).
 _ENOUGH = 100
 _Gaps = Mapping[frozenset[Run], tuple[bool, str]]
@@ -43,24 +43,6 @@ def headline(runs: Runs, *, comparable: bool) -> Headline | None:
     unlike = f"The models were not asked the same, so they are not ranked. {spoken(name)}: {_values(ordered, name)}."
     sentences = [*_of_several(ordered, name, _gaps(runs, name))] if comparable else [unlike]
     return Headline(few or sentences, _picture(ordered, name), names)
-
-
-def lead_of(runs: Runs) -> str:
-    """The metric that ranks the models of a task; empty if no metric is defined for all of them."""
-    return first_defined(runs[0].probe.ranked_by, [run.estimates for run in runs], [all])
-
-
-def first_defined(
-    names: Iterable[str],
-    scores: Sequence[Mapping[str, Estimate]],
-    enough: Iterable[Callable[[Iterable[bool]], bool]] = (all, any),
-) -> str:
-    """The first metric that is defined for all models, else for any; empty without one."""
-    for is_enough in enough:
-        for name in names:
-            if is_enough(not isnan(estimates.get(name, UNDEFINED).value) for estimates in scores):
-                return name
-    return ""
 
 
 def _too_few(runs: Runs, name: str) -> Iterator[str]:

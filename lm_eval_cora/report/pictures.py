@@ -10,21 +10,12 @@ from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import Difference, Pair, difference, pairwise
 from lm_eval_cora.metrics.responses import Ints
-from lm_eval_cora.report.content import (
-    Band,
-    Cell,
-    CellRows,
-    Dots,
-    HeatMap,
-    Number,
-    Retention,
-    RetentionChart,
-    Table,
-    p_as_text,
-)
+from lm_eval_cora.report.content import Band, Dots, HeatMap, Retention, RetentionChart
 from lm_eval_cora.report.tables import first_numbers, models
 from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.model_run import Run, Runs
+from lm_eval_cora.tables.number import Number, p_as_text
+from lm_eval_cora.tables.table import Cell, CellRows, Table
 
 BANDS = 24  # largest number of groups of equally hard questions
 _MOST_PAIRS = 28  # in a chart of differences: all pairs of eight models. More models are compared with the first

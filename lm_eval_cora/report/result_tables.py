@@ -10,10 +10,12 @@ from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.entries import Entry, is_in_table, place_of, ranks_models
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.report.content import FALLS, Cell, CellRows, Number, Section, Table
+from lm_eval_cora.report.content import Section
 from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, Runs, not_comparable
+from lm_eval_cora.tables.number import FALLS, Number
+from lm_eval_cora.tables.table import Cell, CellRows, Table
 from lm_eval_cora.variants.alterations import COUNTS
 
 MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "invalid")  # in the table of models, after the one that leads

@@ -18,11 +18,13 @@ from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.report import content, pictures, result_tables, tables
 from lm_eval_cora.report.changed import changes_of, most_lost
-from lm_eval_cora.report.content import Block, Chart, Example, Examples, Section, ShownAnswer, Table
-from lm_eval_cora.report.headline import headline, lead_of
+from lm_eval_cora.report.content import Block, Chart, Example, Examples, Section, ShownAnswer
+from lm_eval_cora.report.headline import headline
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.model_run import Run, Runs, by_task, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import Run, Runs, by_task, lead_of, not_comparable, setting_differences
 from lm_eval_cora.runs.samples import known_response, prompt_in, response_text
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import Cell, Table
 from lm_eval_cora.variants.probes import PROBES, Probe
 
 BLOCKS: dict[str, Callable[[Runs], Block | Sequence[Block] | None]] = {
@@ -300,13 +302,13 @@ def _cut(text: str) -> str:
 
 def invalid_answers(runs: Runs) -> Table | None:
     """Tabulate the reasons for invalid answers, with counts and an example each; None if all answers are valid."""
-    rows: list[list[content.Cell]] = []
+    rows: list[list[Cell]] = []
     for run in runs:
         known = (record for record in run.invalid if record.reason)  # a file of answers has no reasons
         by_reason = grouped_by(known, lambda record: str(record.reason))
         for reason, records in sorted(by_reason.items(), key=lambda item: -len(item[1])):
             example = shorten(response_text(run.line(records[0])), _LONGEST_EXCERPT) or "(empty)"
-            share = content.Number(len(records) / len(run.table.picked))
+            share = Number(len(records) / len(run.table.picked))
             rows.append([reason, run.model, len(records), share, example])
     table = Table("Invalid answers", ["reason", "model", "answers", "share", "example"], rows, sortable=True)
     if not rows:

@@ -10,9 +10,11 @@ import numpy as np
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.positions import has_swapped_orders
-from lm_eval_cora.report.content import Cell, CellRows, Cells, Curve, Dots, Line, Number, Ranges, Table
+from lm_eval_cora.report.content import Curve, Dots, Line, Ranges
 from lm_eval_cora.runs.by_kind import kinds_of
 from lm_eval_cora.runs.model_run import Run, Runs
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import Cell, CellRows, Cells, Table
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
 _RANGE = ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p")

@@ -347,3 +347,21 @@ def setting_differences(before: Run | DocumentRun, after: Run | DocumentRun) -> 
     if one["chat_template_sha"] and other["chat_template_sha"]:  # two models usually have different chat templates
         other["chat_template_sha"] = one["chat_template_sha"]
     return differences_between(one, other)
+
+
+def lead_of(runs: Runs) -> str:
+    """The metric that ranks the models of a task; empty if no metric is defined for all of them."""
+    return first_defined(runs[0].probe.ranked_by, [run.estimates for run in runs], [all])
+
+
+def first_defined(
+    names: Iterable[str],
+    scores: Sequence[Mapping[str, Estimate]],
+    enough: Iterable[Callable[[Iterable[bool]], bool]] = (all, any),
+) -> str:
+    """The first metric that is defined for all models, else for any; empty without one."""
+    for is_enough in enough:
+        for name in names:
+            if is_enough(not isnan(estimates.get(name, UNDEFINED).value) for estimates in scores):
+                return name
+    return ""

@@ -11,7 +11,7 @@ import pytest
 
 from lm_eval_cora.export.score_tables import DIFFERENCES, as_latex, escaped, tables_as_markdown
 from lm_eval_cora.report.comparison import compare_models
-from lm_eval_cora.report.text import as_csv
+from lm_eval_cora.report.markdown import as_csv
 from tests.support.messages import tells, user_error
 from tests.support.shown import HOSTILE_NAMES
 from tests.support.written import run_by_hand, runs_by_hand, write_by_hand

@@ -9,7 +9,7 @@ import pytest
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report import canvas
 from lm_eval_cora.report.canvas import PAGE, SERIES, Canvas, for_the_page, theme_colours, wrapped
-from lm_eval_cora.report.content import Number
+from lm_eval_cora.tables.number import Number
 
 pytest.importorskip("matplotlib")
 

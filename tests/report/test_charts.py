@@ -9,7 +9,8 @@ import pytest
 
 from lm_eval_cora.report.canvas import PAGE
 from lm_eval_cora.report.charts import drawn
-from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, History, Line, Number, Ranges, Retention
+from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, History, Line, Ranges, Retention
+from lm_eval_cora.tables.number import Number
 from tests.support import made_up
 
 pytest.importorskip("matplotlib")

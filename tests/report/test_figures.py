@@ -12,9 +12,11 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.report.canvas import theme_colours
-from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Number, Ranges, RetentionChart, Table
+from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Ranges, RetentionChart
 from lm_eval_cora.report.figures import _stable, draw, figure, write_figures
 from lm_eval_cora.report.sections import charts_of, make_report
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import Table
 from tests.support import made_up
 from tests.support.messages import user_error
 from tests.support.written import runs_by_hand

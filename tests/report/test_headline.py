@@ -12,10 +12,11 @@ from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import Difference, differs, leading, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.report.content import Number, RetentionChart
-from lm_eval_cora.report.headline import _difference, _percent, _with_error, headline, lead_of, spoken
+from lm_eval_cora.report.content import RetentionChart
+from lm_eval_cora.report.headline import _difference, _percent, _with_error, headline, spoken
 from lm_eval_cora.runs.by_kind import changes_by_kind
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.model_run import Run, lead_of
+from lm_eval_cora.tables.number import Number
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells
 from tests.support.shown import HOSTILE_NAMES

@@ -19,7 +19,7 @@ from lm_eval_cora.report.history import (
     summary_of,
     tables_of,
 )
-from lm_eval_cora.report.text import as_markdown
+from lm_eval_cora.report.markdown import as_markdown
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells, user_error
 from tests.support.simulated import knows

@@ -11,9 +11,10 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.report.canvas import theme_colours
-from lm_eval_cora.report.content import Example, Examples, Headline, Number, Report, Section, ShownAnswer
+from lm_eval_cora.report.content import Example, Examples, Headline, Report, Section, ShownAnswer
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.tables.number import Number
 from tests.support import made_up
 from tests.support.browser import CUT_OFF, UNFOLD, as_opened, opened
 from tests.support.written import runs_by_hand

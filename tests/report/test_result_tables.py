@@ -9,10 +9,10 @@ from lm_eval_cora.export.score_tables import as_latex
 from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.paired import difference, leading
 from lm_eval_cora.report import result_tables
-from lm_eval_cora.report.content import FALLS, Number
-from lm_eval_cora.report.headline import lead_of
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.runs.model_run import lead_of
+from lm_eval_cora.tables.number import FALLS, Number
 from tests.support.shown import marked, value_in, widths
 from tests.support.simulated import knows
 from tests.support.written import DEMO, answers, run_by_hand, runs_by_hand, the_run, write, write_answers

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import share_of
-from lm_eval_cora.report.content import Number, Table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.tables import picks_by_letter
 from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import Table
 from tests.support.messages import tells
 from tests.support.simulated import knows
 from tests.support.written import lines_of, put, the_run, varied, write

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.report.text import as_csv
+from lm_eval_cora.report.markdown import as_csv
 from lm_eval_cora.runs import samples
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.samples import SamplesByFilter, SamplesReaders, read_part

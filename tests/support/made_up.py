@@ -4,14 +4,12 @@ from math import nan
 
 from lm_eval_cora.report.content import (
     Band,
-    Cell,
     Curve,
     Dots,
     Example,
     Examples,
     HeatMap,
     Line,
-    Number,
     PrintedOption,
     Ranges,
     Report,
@@ -19,8 +17,9 @@ from lm_eval_cora.report.content import (
     RetentionChart,
     Section,
     ShownAnswer,
-    Table,
 )
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import Cell, Table
 
 LONG = "an-organisation/A-Model-With-A-Name-Of-60-Characters-7B-Chat"
 HOSTILE = '<b>$x_1$</b> & "it\'s" \u202emodel'

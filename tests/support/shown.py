@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from lm_eval_cora.report.content import Number, Table
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import Table
 
 HOSTILE_NAMES = {
     "line breaks": "two\nlines\r\n\u2028and\x85more",

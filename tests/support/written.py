@@ -16,8 +16,8 @@ from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 
 from lm_eval_cora.metrics.estimate import for_json
+from lm_eval_cora.report.markdown import as_csv, as_json, as_markdown
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.report.text import as_csv, as_json, as_markdown
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.names import benchmark_of, printed

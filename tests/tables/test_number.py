@@ -5,7 +5,7 @@ from math import nan
 
 import pytest
 
-from lm_eval_cora.report.content import Number, end_as_text
+from lm_eval_cora.tables.number import Number, end_as_text
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,13 @@ import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.report.content import Number, Report, Section, Table
+from lm_eval_cora.report.content import Report, Section
+from lm_eval_cora.report.markdown import as_csv, as_json, as_markdown
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.report.text import as_csv, as_json, as_markdown, table_as_text
 from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.tables.number import Number
+from lm_eval_cora.tables.table import Table
+from lm_eval_cora.tables.text import table_as_text
 from tests.support.markdown import tokens
 from tests.support.written import copied, edit, edit_results, strict, the_run
 

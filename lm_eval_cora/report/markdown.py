@@ -1,38 +1,14 @@
 """Write a report as Markdown, and the metrics of runs as JSON or CSV."""
 
-import csv
 import json
-from collections.abc import Iterable, Sequence
-from io import StringIO
-from math import isnan
-
-from tabulate import tabulate
+from collections.abc import Sequence
 
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.content import Cell, Examples, Number, Report, Table
+from lm_eval_cora.report.content import Examples, Report
 from lm_eval_cora.runs.model_run import Run, check_metrics
-
-
-def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """Format a table as Markdown, also for terminals."""
-    # In Markdown a line break ends the row and a bar ends the cell.
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    is_text = [
-        all(isinstance(cell, str) and not cell[:1].isdigit() for cell in column) for column in zip(*rows, strict=True)
-    ]
-    align = ["left", *("left" if text else "right" for text in is_text[1:])]
-    headers = [one_line(name) for name in columns]
-    return str(tabulate(cells, headers, "pipe", colalign=align if rows else None, disable_numparse=True))
-
-
-def one_line(cell: Cell) -> str:
-    """A cell as Markdown on one line, without HTML."""
-    text = f"{cell:,}" if isinstance(cell, int) else str(cell)
-    if isinstance(cell, Number) and cell.best:
-        return f"**{text}**"
-    # Escape the ends of Markdown cells and the starts of HTML tags, because responses are untrusted text.
-    return " ".join(text.split()).translate({ord("\\"): "\\\\", ord("|"): "\\|", ord("<"): "&lt;"})
+from lm_eval_cora.tables.table import Table
+from lm_eval_cora.tables.text import csv_of, one_line, table_as_text
 
 
 def as_markdown(report: Report) -> str:
@@ -102,20 +78,3 @@ def as_csv(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:
             estimate = run.estimates[name]
             rows.append([run.model, run.task, name, *estimate, *estimate.interval, *about])
     return csv_of((*columns, "reader", "benchmark", "data"), rows)
-
-
-def csv_of(columns: Sequence[str], rows: Iterable[Sequence[str | float]]) -> str:
-    """Write rows as CSV; undefined numbers are empty."""
-    # A text that a spreadsheet would compute as a formula gets an apostrophe in front of it, as OWASP recommends.
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
-    return text.getvalue()
-
-
-def _csv_cell(cell: str | float) -> str:
-    if not isinstance(cell, str):
-        return "" if isnan(cell) else repr(cell)
-    text = cell.replace("\r", " ")  # before Python 3.13, csv does not quote it
-    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) or text[:1].isspace() else text
