@@ -182,17 +182,6 @@ def groups_table() -> str:
     return table(["group", "tasks"], rows)
 
 
-def columns_table() -> str:
-    """The columns of the tables of announcements, and the languages (ISO 639) in which they are empty."""
-    text = (ROOT / "lm_eval_cora" / "answers" / "announcements.yaml").read_text(encoding="utf-8")
-    languages = yaml.safe_load(text)
-    rows = [
-        [f"`{column}`", meaning, ", ".join(code for code, words in languages.items() if column not in words)]
-        for column, meaning in re.findall(r"(?m)^#   (\w+) +(.+)", text)
-    ]
-    return table(("column", "what it lists", "empty in"), rows)
-
-
 TABLES: dict[str, Callable[[], str]] = {
     "benchmarks": benchmarks_table,
     "variants": variants_table,
@@ -200,5 +189,4 @@ TABLES: dict[str, Callable[[], str]] = {
     "kinds": kinds_tables,
     "options": options_table,
     "groups": groups_table,
-    "columns": columns_table,
 }
