@@ -27,6 +27,7 @@ from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.writing import check_file, write_file
 from lm_eval_cora.runs import collected, grouping
+from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import ResultsFolder, Samples, probe_of
 from lm_eval_cora.runs.task_files import applicable_metrics, benchmark
@@ -35,41 +36,20 @@ from lm_eval_cora.variants.probes import PROBES, variants_of_all
 from lm_eval_cora.variants.variant import Variant
 
 
-def score(
-    data: Any,
-    *,
-    question: str | None = None,
-    variant: str | None = None,
-    correct: str | None = None,
-    original: str | None = None,
-    picked: str | None = None,
-    answer: str | None = None,
-    printed: str | None = None,
-    kind: str | None = None,
-    category: str | None = None,
-    cluster: str | None = None,
-    followed: str | None = None,
-    reader: str | None = None,
-    response: str | None = None,
-    prompt: str | None = None,
-    labels: str | None = None,
-    cut_off: str | None = None,
-    came: str | None = None,
-    own: str | None = None,
-    model: str | None = None,
-    options: str | Sequence[str] | None = None,
-) -> Scores:
+def score(data: Any, **columns: str | Sequence[str] | None) -> Scores:
     """Compute the metrics of answers or responses that you collected yourself.
 
-    The data have one row for each variant of a question. All arguments but the first are names of columns. Without an
-    argument, a column is found if it has the name of the argument (or `question_id`, `ordinal`, `options` or
-    `choices` for `question`, `variant`, `printed`), in any case. Needed are `question`, `variant` unless each question
+    The data have one row for each variant of a question. A column needs no argument if it has one of the names below, in
+    any case (or the name `question_id`, `ordinal` or `choices`). Needed are `question`, `variant` unless each question
     has one row, its original, and one of three: `correct`; `picked` and `answer`; or `response` and `answer` with the
     options. Responses are read as those of the tasks are, see `read_answer`.
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or the path of a json, jsonl, csv, tsv or
             parquet file.
+        **columns: The names of your columns, each under one of the names below.
+
+    Columns:
         question: The id of the question.
         variant: The number or name of the variant, different for each variant of a question. Without a column `kind`,
             names that the questions share, such as `original` and `shuffled`, are also the kinds: at most 60 names, not
@@ -121,28 +101,13 @@ def score(
         >>> scores["mcqa"].value, scores["ci"].value, scores["cora"].value
         (1.0, 0.5, 0.5)
     """
-    names: dict[str, Any] = {
-        "question": question,
-        "variant": variant,
-        "correct": correct,
-        "original": original,
-        "picked": picked,
-        "answer": answer,
-        "printed": options if printed is None else printed,
-        "kind": kind,
-        "category": category,
-        "cluster": cluster,
-        "followed": followed,
-        "reader": reader,
-        "response": response,
-        "prompt": prompt,
-        "labels": labels,
-        "cut_off": cut_off,
-        "came": came,
-        "own": own,
-        "model": model,
-    }
-    models = collected.read_answers(data, names)
+    options = columns.pop("options", None)
+    for name in columns:
+        if name not in COLUMNS:
+            meant = did_you_mean(name, COLUMNS) or f" The columns are {', '.join(COLUMNS)}"
+            raise UserError(f"score: unknown column {name!r}.{meant}")
+    columns["printed"] = columns.get("printed") or options
+    models = collected.read_answers(data, columns)
     if len(models) > 1:
         raise UserError(f"score: expected the rows of one model, got {len(models)}: {first_few(models)}")
     return scores_of(*models.values())

@@ -23,6 +23,7 @@ API = {
 SECTIONS = {
     "Args": "Arguments",
     "Attributes": "Attributes",
+    "Columns": "Columns",
     "Example": "Example",
     "Examples": "Examples",
     "Raises": "Raises",
@@ -176,7 +177,7 @@ def described(paragraphs: list[str]) -> list[str]:
         text = textwrap.dedent(paragraph) if section else paragraph
         if text.lstrip().startswith(">>>"):
             parts.append(block(text))
-        elif section in ("Args", "Attributes", "Raises"):
+        elif section in ("Args", "Attributes", "Columns", "Raises"):
             parts.append(items(text))
         else:
             parts.append(text[:-1] if text.endswith("::") else text)

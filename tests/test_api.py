@@ -3,6 +3,7 @@
 import inspect
 import json
 import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,8 +58,11 @@ def test_help_of_the_package_lists_the_functions():
         assert f"{name}(" in text
 
 
-def test_every_column_is_an_argument_of_score():
-    assert list(inspect.signature(cora.score).parameters) == ["data", *COLUMNS, "options"]
+def test_every_column_of_score_is_described_and_others_are_refused():
+    described = inspect.getdoc(cora.score).partition("Columns:")[2].partition("Returns:")[0]
+    assert re.findall(r"^ {4}(\w+):", described, re.MULTILINE) == [*COLUMNS, "options"]
+    with user_error("score: unknown column 'questoin'. Did you mean 'question'?"):
+        cora.score([], questoin="id")
 
 
 # ---- reports and records of what `read_runs` returns
