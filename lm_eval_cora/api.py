@@ -39,10 +39,10 @@ from lm_eval_cora.variants.variant import Variant
 def score(data: Any, **columns: str | Sequence[str] | None) -> Scores:
     """Compute the metrics of answers or responses that you collected yourself.
 
-    The data have one row for each variant of a question. A column needs no argument if it has one of the names below, in
-    any case (or the name `question_id`, `ordinal` or `choices`). Needed are `question`, `variant` unless each question
-    has one row, its original, and one of three: `correct`; `picked` and `answer`; or `response` and `answer` with the
-    options. Responses are read as those of the tasks are, see `read_answer`.
+    The data have one row for each variant of a question. A column needs no argument if it has one of the names below,
+    in any case (or the name `question_id`, `ordinal` or `choices`). Needed are `question`, `variant` unless each
+    question has one row, its original, and one of three: `correct`; `picked` and `answer`; or `response` and `answer`
+    with the options. Responses are read as those of the tasks are, see `read_answer`.
 
     Args:
         data: A pandas DataFrame, a `datasets.Dataset`, a list of dicts, or the path of a json, jsonl, csv, tsv or

@@ -85,9 +85,10 @@ class Answer:
         tied: Whether another answer was exactly as likely (loglikelihood form only).
         selected: Identities of the selected options, in printed order, if the prompt asks for all right letters or
             for yes or no. Empty for "no".
-        yes: Log-likelihood of "yes", if it was scored.
-        no: Log-likelihood of "no", if it was scored.
-        written: The model's own answer, if the prompt asks for one in a box.
+        likelihood_yes: Log-likelihood of "yes", if it was scored.
+        likelihood_no: Log-likelihood of "no", if it was scored.
+        written: The model's own answer, if the prompt asks for one in a box; from `read_answer` the answer in any
+            format as text, such as "B" or "yes".
         settled: Whether only an explicit correction later in the response could change the answer.
         at_front: Whether the answer is stated in full at the beginning, with more text after it.
         rule: Name of the rule that decided; empty if the reader has no rules to tell apart.
@@ -100,8 +101,8 @@ class Answer:
     reason: Reason | None = None
     tied: bool = False
     selected: tuple[int, ...] | None = None
-    yes: float | None = None
-    no: float | None = None
+    likelihood_yes: float | None = None
+    likelihood_no: float | None = None
     written: str | None = None
     settled: bool = False
     at_front: bool = False

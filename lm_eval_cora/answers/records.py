@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, get_args
 
@@ -216,18 +216,20 @@ def read_answer(
             beginning of all options count, too.
 
     Returns:
-        The answer. `position` is an index into `options`, or None; `selected` and `written` are the answers of the
-        other formats. `reason` is why there is no answer, `rule` is the rule that decided, `span` are the start and end
-        of the characters that decided, and `found` are the places that do not count. Empty if the reader has no rules
-        to tell apart.
+        The answer. `written` is the answer as text: a letter, letters, yes or no, or what is in the box. `position` is
+        an index into `options`, `selected` are several. `reason` is why there is no answer, `rule` is the rule that
+        decided, `span` are the start and end of the characters that decided, and `found` are the places that do not
+        count. Empty if the reader has no rules to tell apart.
 
     Raises:
         UserError: If an argument is invalid.
 
     Example:
         >>> answer = read_answer("I looked at it. So the answer is B.", ["Steam", "Ice", "Fog"])
-        >>> answer.position, answer.rule, answer.span
-        (1, 'a conclusion', (33, 34))
+        >>> answer.written, answer.position, answer.rule, answer.span
+        ('B', 1, 'a conclusion', (33, 34))
+        >>> read_answer("No, ice is not right.", ["Ice"], format="yes_no").written
+        'no'
         >>> str(read_answer("I do not know.", ["Steam", "Ice", "Fog"]).reason)
         'no letter'
     """
@@ -249,7 +251,8 @@ def read_answer(
     if not labels:
         labels, options = own_labels(options) or (labels, options)
     doc = {"ask": format, "printed": list(range(len(options))), "choices": list(options), "labels": labels}
-    return answer_in(doc, Response(response, cut_off=cut_off), reader)
+    answer = answer_in(doc, Response(response, cut_off=cut_off), reader)
+    return replace(answer, written=FORMATS[format].said(answer, range(len(options)), letters=True))
 
 
 def said(answer: Answer, format: str, options: Sequence[str], labels: Sequence[str] = ()) -> str:

@@ -144,7 +144,8 @@ class YesNo(AnswerFormat):
         if chosen.reason:
             return chosen
         yes, no = as_numbers(loglikelihoods)
-        return Answer(selected=tuple(doc["printed"]) if yes >= no else (), tied=yes == no, yes=yes, no=no)
+        selected = tuple(doc["printed"]) if yes >= no else ()
+        return Answer(selected=selected, tied=yes == no, likelihood_yes=yes, likelihood_no=no)
 
     def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
         """Return "yes" or "no"."""

@@ -45,7 +45,7 @@ def test_any_likelihoods_of_letters(scored):
 def test_yes_is_selected_unless_no_is_more_likely(yes, no):
     answer = yes_or_no(yes, no)
     assert (answer.selected, answer.tied) == (() if no > yes else (4,), yes == no)
-    assert (answer.yes, answer.no, answer.picked, answer.reason) == (yes, no, None, None)
+    assert (answer.likelihood_yes, answer.likelihood_no, answer.picked, answer.reason) == (yes, no, None, None)
 
 
 class Overflowing:
@@ -59,9 +59,9 @@ class Overflowing:
 def test_numbers_of_other_libraries(scalar):
     assert most_likely([scalar(-2.0), scalar(-0.5), -3]).picked == 0
     answer = yes_or_no(scalar(-2.0), scalar(-0.5))
-    assert (answer.selected, answer.yes, answer.no) == ((), -2.0, -0.5)
+    assert (answer.selected, answer.likelihood_yes, answer.likelihood_no) == ((), -2.0, -0.5)
     # Tables and files need Python's own types.
-    assert (type(answer.yes), type(answer.no), type(answer.tied)) == (float, float, bool)
+    assert (type(answer.likelihood_yes), type(answer.likelihood_no), type(answer.tied)) == (float, float, bool)
     assert yes_or_no(scalar(-0.5), scalar(-0.5)).tied is True
 
 
@@ -87,4 +87,4 @@ def test_a_value_that_is_not_a_likelihood_makes_the_answer_invalid(values):
     assert (answer.picked, answer.reason) == (None, Reason.NO_LIKELIHOOD)
     answer = yes_or_no(*values)
     assert (answer.selected, answer.reason) == (None, Reason.NO_LIKELIHOOD)
-    assert (answer.yes, answer.no, answer.tied) == (None, None, False)
+    assert (answer.likelihood_yes, answer.likelihood_no, answer.tied) == (None, None, False)

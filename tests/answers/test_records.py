@@ -128,6 +128,16 @@ def test_each_format_says_what_was_found_and_why_it_does_not_count(format, reade
     assert {response[slice(*place.span)]: place.void for place in answer.found} == void
 
 
+def test_the_answer_is_also_a_text():
+    for format, response, said in (
+        *(("letter", "So B.", "B"), ("best_answer", "So B.", "B"), ("select_all", "A and C", "A, C")),
+        *(("yes_no", "Yes.", "yes"), ("boxed", r"\boxed{5}", "5")),
+    ):
+        options = {"yes_no": OPTIONS[:1], "boxed": []}.get(format, OPTIONS)
+        assert cora.read_answer(response, options, format=format).written == said
+    assert cora.read_answer("Perhaps.", ["Ice"], format="yes_no").written is None
+
+
 BREAKS = ("\r", "\r\n", "\v", "\f", "\x85", "\u2028", "\u2029", r"\n", r"\r\n", "<br>", "<BR />")
 
 

@@ -223,9 +223,9 @@ def _true_or_false(questions: Questions, kind: str) -> float | None:
 
 def _yes(record: Record, normalised: bool) -> float | None:
     """Probability of yes; Decimal, because exp(-800) is 0 in floats."""
-    if record.yes is None or record.no is None:
+    if record.likelihood_yes is None or record.likelihood_no is None:
         return None
-    yes, no = Decimal(record.yes).exp(), Decimal(record.no).exp()
+    yes, no = Decimal(record.likelihood_yes).exp(), Decimal(record.likelihood_no).exp()
     if not normalised:
         return float(yes)
     return float(yes / (yes + no)) if yes + no else None
@@ -265,8 +265,8 @@ def _selections(questions: Questions) -> dict[str, float | None]:
 
 
 def yes_no_mass(questions: Questions) -> float | None:
-    scored = [record for records in questions for record in records if record.yes is not None and record.no is not None]
-    return _share(float(Decimal(record.yes).exp() + Decimal(record.no).exp()) for record in scored)
+    both = [(record.likelihood_yes, record.likelihood_no) for records in questions for record in records]
+    return _share(float(Decimal(yes).exp() + Decimal(no).exp()) for yes, no in both if None not in (yes, no))
 
 
 def replaced_acc(questions: Questions) -> float | None:

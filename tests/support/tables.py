@@ -149,7 +149,7 @@ class Respondent:
         if exp(low) + exp(high) > 1:
             low = log1p(-exp(high)) if high < 0 else -inf  # what "yes" leaves for "no"
         yes, no = (high, low) if selected else (low, high)
-        return {"selected": variant.printed if yes >= no else (), "yes": yes, "no": no}
+        return {"selected": variant.printed if yes >= no else (), "likelihood_yes": yes, "likelihood_no": no}
 
     def _written(self, rng: random.Random, style: str, name: str) -> dict[str, Any]:
         if style == "says nothing":
@@ -400,7 +400,7 @@ def scored(*chances: tuple[float, float] | None) -> Part:
     parts = true_or_false(*(chance and chance[0] >= chance[1] for chance in chances))
     for part, chance in zip(parts, chances, strict=True):
         if chance:
-            part["yes"], part["no"] = (log(p) if p else -inf for p in chance)
+            part["likelihood_yes"], part["likelihood_no"] = (log(p) if p else -inf for p in chance)
     return parts
 
 
