@@ -87,14 +87,12 @@ def write_hub(folder: Path, questions: int) -> None:
 
 def our_steps(probe: str) -> None:
     """Time the steps of our part of the run, in their order, without the harness."""
-    from lm_eval.tasks._yaml_loader import load_yaml
-
     from lm_eval_cora import metrics
     from lm_eval_cora.harness import docs, scoring
-    from lm_eval_cora.metrics.entries import parameters_of
+    from lm_eval_cora.metrics.entries import is_in_table, parameters_of
     from lm_eval_cora.metrics.responses import ResponseTable
     from lm_eval_cora.questions.options import Options
-    from lm_eval_cora.runs.task_files import benchmark
+    from lm_eval_cora.runs.task_files import benchmark, probe_metrics
     from lm_eval_cora.variants.probes import PROBES
 
     seconds: dict[str, float] = {}
@@ -119,9 +117,9 @@ def our_steps(probe: str) -> None:
                 for exemplar in sampler.sample(5):
                     docs.exemplar_to_text(exemplar), docs.doc_to_target(exemplar)
             docs.doc_to_text(doc)
-    entries = load_yaml(REPOSITORY / "tasks" / "_probes" / f"{probe}.yaml")["metric_list"]
+    entries = probe_metrics(probe)
     with step("read the answers"):
-        keys = scoring.metric_keys(entry["metric"] for entry in entries if entry.get("table", True))
+        keys = scoring.metric_keys(entry["metric"] for entry in filter(is_in_table, entries))
         spread = [scoring.spread(scoring.score_response(doc, ["B. because"]), keys) for doc in variants]
     with step("regroup"):
         table = ResponseTable.from_records(record for row in spread for key, record in row.items() if key == "acc")

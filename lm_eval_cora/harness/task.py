@@ -31,7 +31,7 @@ from lm_eval_cora.harness.scoring import (
 from lm_eval_cora.harness.served import attach_finish_reasons
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics import entries
+from lm_eval_cora.metrics import entries, facts
 from lm_eval_cora.metrics.packed import unit_name
 from lm_eval_cora.metrics.sequences import in_drawn_order
 from lm_eval_cora.questions.benchmark import Data
@@ -67,7 +67,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             features = self._features(config["metric_list"])
         sampled = self._options.variants is not None
         apply = partial(entries.applies_to, form=self._form, sampled=sampled, features=features)
-        self._entries: list[entries.Entry] = [*filter(apply, config["metric_list"])]  # of this form and this benchmark
+        # Of this form and this benchmark
+        self._entries: list[entries.Entry] = [*map(entries.directed, filter(apply, config["metric_list"]))]
         config["metric_list"] = [entry for entry in self._entries if entries.is_in_table(entry)]
         self._docs: Docs | None = None
         self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
@@ -90,7 +91,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             raise UserError(
                 f"{task}: metric_list: expected at least one metric for the table, "
                 f"got none for the form {self._form!r} with the options {self._options.changed()}. "
-                "Add a metric of this form without `table: false`, and with `sampled` if the option 'variants' is set"
+                "Add a metric of this form with `table: true`, and with `sampled: also` if the option 'variants' is set"
             )
         score = self.config.process_results
         self.scoring = Scoring(task, score, self._options.reader, self._filters, writes=self._writes)
@@ -121,14 +122,14 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def _features(self, metrics: Sequence[entries.Entry]) -> set[str]:
         """The features of the benchmark. Templates are read only if a metric depends on them."""
-        reads = any(entries.DROPPED_TEMPLATE in str(entry.get("only", "")).split() for entry in metrics)
+        reads = any(facts.DROPPED_TEMPLATE in entries.features_of(entry) for entry in metrics)
         templates = templates_of(self._benchmark, self._options).all if reads else ()
         features = {
-            entries.WRITTEN: self._writes,
-            entries.DROPPED_TEMPLATE: SINGLE_LETTER in [template.name for template in templates],
-            entries.MACRO_AVERAGE: self._benchmark.macro_average,
-            entries.CYCLIC_ORDERS: "orders" in self.probe.options and self._options.orders == "cyclic",
-            entries.REPEATS: self._options.repeats > 0,
+            facts.WRITTEN: self._writes,
+            facts.DROPPED_TEMPLATE: SINGLE_LETTER in [template.name for template in templates],
+            facts.MACRO_AVERAGE: self._benchmark.macro_average,
+            facts.CYCLIC_ORDERS: "orders" in self.probe.options and self._options.orders == "cyclic",
+            facts.REPEATS: self._options.repeats > 0 or self.probe.samples,
         }
         return set(filter(features.get, features))
 

@@ -20,6 +20,8 @@ __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus
     of_one_answer=True,
     spoken="accuracy",
     symbol="Acc.",
+    sampled="also",
+    special={("metric", "mcqa_plus_sampled"): {"sampled": "only"}},
 )
 def acc(answers: ResponseTable) -> Estimate:
     """Share of correct answers among all variants of all questions.
@@ -140,8 +142,7 @@ def mv(answers: ResponseTable) -> Estimate:
 @takes_arrays
 @metric(
     "Bare-minimum-consistency accuracy: share of questions with at least this share of their variants right.",
-    known_early=True,
-    place=3,
+    special={("level", 1): {"known_early": True, "place": 3}},
     symbol="BMCA",
 )
 def bmca(answers: ResponseTable, level: float) -> Estimate:
@@ -167,6 +168,8 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
     of_one_answer=True,
     place=11,
     symbol="Invalid",
+    higher_is_better=False,
+    sampled="also",
 )
 def invalid(table: ResponseTable) -> Estimate:
     """Share of responses without a valid answer, among all variants of all questions.
@@ -188,6 +191,8 @@ def invalid(table: ResponseTable) -> Estimate:
     of_one_answer=True,
     place=12,
     symbol="Followed",
+    form="generate",
+    sampled="also",
 )
 def followed(table: ResponseTable) -> Estimate:
     """Share of responses in the requested format, among all variants of all questions.
@@ -204,6 +209,8 @@ def followed(table: ResponseTable) -> Estimate:
     "Share of answers for which another answer was exactly as likely, among all variants of all questions.",
     needs=("tied",),
     of_one_answer=True,
+    higher_is_better=False,
+    form="loglikelihood",
 )
 def ties(table: ResponseTable) -> Estimate:
     """Share of answers for which another answer was exactly as likely, among all variants of all questions.

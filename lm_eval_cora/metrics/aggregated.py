@@ -110,7 +110,11 @@ def _mean_rate(rates: Sequence[Floats], table: ResponseTable) -> Estimate:
     return table.mean(means, np.isfinite(means))
 
 
-@metric("Accuracy range, consistency rate and share of identical answers by category.")
+@metric(
+    "Accuracy range, consistency rate and share of identical answers by category.",
+    in_table=False,
+    higher_is_better=None,
+)
 def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy range, consistency rate and share of identical answers by category (subject, subset or level).
 

@@ -7,8 +7,9 @@ import numpy as np
 from lm_eval_cora.metrics.accuracy import mcqa
 from lm_eval_cora.metrics.arrays import exact_level, takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import WRITTEN, metric
 from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
+from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 __all__ = ["all_equal", "ci", "consistency_rate", "cora", "core", "equal_at", "timeouts"]
 _PAIRS_AT_A_TIME = 4_000_000
@@ -138,7 +139,11 @@ def agreement(table: ResponseTable) -> Floats:
     return shares
 
 
-@metric("Share of questions whose variants all get the same answer, right or wrong.", needs=("picked",))
+@metric(
+    "Share of questions whose variants all get the same answer, right or wrong.",
+    needs=("picked",),
+    special={("without", SINGLE_LETTER): {"in_table": False}},
+)
 def all_equal(table: ResponseTable) -> Estimate:
     """Share of questions whose variants all get the same answer, right or wrong.
 
@@ -172,6 +177,8 @@ def equal_at(table: ResponseTable, level: float) -> Estimate:
     "Share of comparisons of answers that ran out of time or memory; they count as not equivalent.",
     needs=("ran_out",),
     of_one_answer=True,
+    higher_is_better=False,
+    only=(WRITTEN,),
 )
 def timeouts(table: ResponseTable) -> Estimate:
     """Share of equivalence checks of written answers that ran out of time or memory; they count as not equivalent.

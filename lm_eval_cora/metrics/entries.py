@@ -8,27 +8,28 @@ from functools import lru_cache, partial
 from math import sqrt
 from typing import Any, get_args
 
-from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import mcqa
-from lm_eval_cora.metrics.arrays import despite_skipped, exact_level
+from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import LAST, NEEDS_SEVERAL, facts_of
+from lm_eval_cora.metrics.facts import (
+    DROPPED_TEMPLATE,
+    FEATURES,
+    LAST,
+    MACRO_AVERAGE,
+    NEEDS_SEVERAL,
+    facts_of,
+    facts_of_entry,
+)
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.sequences import Course, course_of
 from lm_eval_cora.questions.question import Form
+from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 Entry = Mapping[str, Any]
 
 # Keys that are not passed to the metric
 _ABOUT = {"metric", "aggregation", "higher_is_better", "form", "sampled", "only", "table", "without"}
-MACRO_AVERAGE, DROPPED_TEMPLATE, CYCLIC_ORDERS = "macro_average", "dropped_template", "cyclic_orders"
-WRITTEN, REPEATS = BOXED.name, "repeats"
-FEATURES = (WRITTEN, DROPPED_TEMPLATE, MACRO_AVERAGE, CYCLIC_ORDERS, REPEATS)
-"""Features that the key `only` can name: questions without options, whose answers are written in a box; templates that
-include the one dropped in SCORE's paper; benchmarks averaged over categories; the rotations of the options as orders;
-originals that are asked again.
-"""
 
 
 def parameters_of(entry: Entry) -> dict[str, Any]:
@@ -36,43 +37,56 @@ def parameters_of(entry: Entry) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in _ABOUT}
 
 
+def directed(entry: Entry) -> Entry:
+    """An entry that says whether higher is better, by the facts of its function; a user's own may have none."""
+    facts = facts_of_entry(entry)
+    return {"higher_is_better": facts.higher_is_better, **entry} if facts.meaning else entry
+
+
 def is_in_table(entry: Entry) -> bool:
     """Whether a metric is printed in the harness' table, and not only written to the results file."""
-    return entry.get("table", True) is not False
+    return entry.get("table", facts_of_entry(entry).in_table) is not False
+
+
+def features_of(entry: Entry) -> set[str]:
+    """The features without which a metric does not apply; see `FEATURES`."""
+    if "only" in entry:
+        return set(str(entry["only"]).split())
+    of_entry = {MACRO_AVERAGE: entry.get("macro"), DROPPED_TEMPLATE: entry.get("without") == SINGLE_LETTER}
+    return {*facts_of_entry(entry).only, *filter(of_entry.get, of_entry)}
 
 
 def applies_to(entry: Entry, form: Form | None, *, sampled: bool = False, features: Collection[str] = ()) -> bool:
     """Whether a metric applies to a form, to a benchmark with these features, and to the number of variants."""
+    facts = facts_of_entry(entry)
     return (
-        entry.get("form") in (None, form)
-        and entry.get("sampled") in (("also", "only") if sampled else (None, "also"))
-        and ("only" not in entry or all(feature in features for feature in str(entry["only"]).split()))
+        entry.get("form", facts.form) in (None, form)
+        and entry.get("sampled", facts.sampled) in ("also", "only" if sampled else "no")
+        and features_of(entry) <= {*features}
     )
 
 
 def needs_of(entry: Entry) -> set[str]:
     """The needs of the metric of an entry; see `Facts`."""
-    facts = facts_of(entry["aggregation"])
+    facts = facts_of_entry(entry)
     also = {"kind": facts.kinds, "category": entry.get("macro")}
     return {*facts.needs, *(name for name, is_needed in also.items() if is_needed)}
 
 
+def place_of(entry: Entry) -> int:
+    """The place of a metric in the table of all scores: that of its function under its own name."""
+    is_main = entry["metric"].partition("@")[0] == getattr(entry["aggregation"], "__name__", "")
+    return facts_of_entry(entry).place if is_main else LAST
+
+
 def ranks_models(entry: Entry) -> bool:
     """Whether a better value means a better model; not so on questions that each model chooses by its answers."""
-    return facts_of(entry["aggregation"]).ranks_models and "subset" not in entry
-
-
-def place_of(entry: Entry) -> int:
-    """The place of a metric in the table of all scores: that of its function under its own name, at level 1."""
-    name = entry["metric"].partition("@")[0]
-    is_main = name == getattr(entry["aggregation"], "__name__", "") and exact_level(entry.get("level", 1)) == 1
-    return facts_of(entry["aggregation"]).place if is_main else LAST
+    return facts_of_entry(entry).ranks_models
 
 
 def is_known_early(entry: Entry) -> bool:
-    """Whether a metric of an entry is known early; see `Facts`. `bmca` is at level 1 only."""
-    known_early = facts_of(entry["aggregation"]).known_early
-    return known_early and "without" not in entry and exact_level(entry.get("level", 1)) == 1
+    """Whether a metric of an entry is known early; see `Facts`."""
+    return facts_of_entry(entry).known_early and "without" not in entry
 
 
 def saves_requests(entries: Iterable[Entry]) -> bool:
@@ -149,7 +163,7 @@ def _is_usable(entry: Entry) -> bool:
     return (
         isinstance(result, Estimate if is_in_table(entry) else Estimate | Mapping)
         and entry.get("form") in (None, *get_args(Form))
-        and entry.get("sampled") in (None, "also", "only")
+        and entry.get("sampled", "no") in ("no", "also", "only")
         and isinstance(entry.get("table", True), bool)
         and set(str(entry.get("only", "")).split()) <= set(FEATURES)
         and isinstance(entry.get("without", ""), str)

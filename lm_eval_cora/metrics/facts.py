@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
+from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.responses import ResponseTable
+from lm_eval_cora.questions.question import Form
 
 LAST = 100  # the place of all other metrics
 NEEDS_SEVERAL = "needs several variants of each question"
+MACRO_AVERAGE, DROPPED_TEMPLATE, CYCLIC_ORDERS = "macro_average", "dropped_template", "cyclic_orders"
+WRITTEN, REPEATS = BOXED.name, "repeats"
+FEATURES = (WRITTEN, DROPPED_TEMPLATE, MACRO_AVERAGE, CYCLIC_ORDERS, REPEATS)
+"""Features that a metric can need: questions without options, whose answers are written in a box; the template that
+SCORE's paper drops; benchmarks averaged over categories; the rotations of the options as orders; originals that are
+asked again, or samples.
+"""
 
 
 class Facts(NamedTuple):
@@ -23,12 +32,19 @@ class Facts(NamedTuple):
     letter), and `equal_prompts` (the variants have the same prompt, or the original has repeats). Answers from a file
     have the metrics whose needs they meet. A metric that needs at most `original` and `equal_prompts` is computed
     despite skipped variants, see `arrays.despite_skipped`: more right answers must not lower it.
+
+    An entry of a `metric_list` overrides `higher_is_better`, `form`, `only`, `sampled` and `in_table` (as `table`).
     """
 
     meaning: str = ""  # in one sentence; not from the docstring, because `python -OO` removes it
+    higher_is_better: bool | None = None  # None if neither direction is better
     bounds: tuple[float, float] = (0.0, 1.0)  # the lowest and the highest value
     needs: tuple[str, ...] = ("unknown",)  # of a user's own function
     kinds: tuple[str, ...] = ()  # names of the kinds of variants of which it needs one; empty for any kinds
+    form: Form | None = None  # the only form that has it
+    only: tuple[str, ...] = ()  # the features that a benchmark or a run must have, see `FEATURES`
+    in_table: bool = True  # of the harness; otherwise it is only in the results file, and may be a mapping
+    sampled: Literal["no", "also", "only"] = "no"  # whether it is printed with the option `variants: 1`
     known_early: bool = False
     means: tuple[Callable[..., Any], ...] = ()  # the metrics whose product it is; empty for the metric itself
     bootstrapped: bool = False  # whether the standard error comes from a bootstrap
@@ -39,6 +55,7 @@ class Facts(NamedTuple):
     place: int = LAST  # place in the table of all scores
     spoken: str = ""  # name in a sentence; empty for that of the entry
     symbol: str = ""  # name in the tables of a paper; empty for the one in sentences
+    special: Mapping[tuple[str, Any], Mapping[str, Any]] = {}  # other facts of entries with a key of this value
 
     def is_unvaried(self, table: ResponseTable) -> bool:
         """Whether the metric says nothing about a table, because all questions were asked once only."""
@@ -49,12 +66,14 @@ class Facts(NamedTuple):
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def metric(meaning: str, *, needs: tuple[str, ...] = (), **more: Any) -> Callable[[F], F]:
+def metric(
+    meaning: str, *, higher_is_better: bool | None = True, needs: tuple[str, ...] = (), **more: Any
+) -> Callable[[F], F]:
     """Attach facts to the function of a metric; see `Facts`. It is undefined if nothing was varied, see `is_unvaried`.
 
     The function gets a table; if it takes arrays, too, `takes_arrays` stands above this decorator.
     """
-    facts = Facts(meaning, needs=needs, **more)
+    facts = Facts(meaning, higher_is_better, needs=needs, **more)
 
     def attached(function: F) -> F:
         @wraps(function)
@@ -71,3 +90,12 @@ def metric(meaning: str, *, needs: tuple[str, ...] = (), **more: Any) -> Callabl
 def facts_of(function: Callable[..., Any] | None) -> Facts:
     """The facts of a metric; the defaults for a user's own function."""
     return getattr(function, "facts", Facts())
+
+
+def facts_of_entry(entry: Mapping[str, Any]) -> Facts:
+    """The facts of a metric with the parameters of an entry."""
+    facts = facts_of(entry["aggregation"])
+    for (key, value), others in facts.special.items():
+        if key in entry and entry[key] == value:
+            facts = facts._replace(**others)
+    return facts

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, of_influence, share_of
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import CYCLIC_ORDERS, metric
 from lm_eval_cora.metrics.positions import has_letters_as_kinds, right_letters
 from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
@@ -30,6 +30,8 @@ _ROUNDING = 1e-9  # values that differ by less are tied, and the first one count
     "Accuracy of the option with the highest mean probability over all rotations of the options, which "
     "cancels a preference for letters.",
     needs=("likelihoods",),
+    form="loglikelihood",
+    only=(CYCLIC_ORDERS,),
 )
 def acc_permuted(table: ResponseTable) -> Estimate:
     """Accuracy of the option with the highest mean probability over all rotations of the options.
@@ -64,6 +66,8 @@ def acc_permuted(table: ResponseTable) -> Estimate:
     "Accuracy in the original order after the model's prior for the letters is divided out (PriDe).",
     needs=("likelihoods",),
     fewest=FEWEST,
+    form="loglikelihood",
+    only=(CYCLIC_ORDERS,),
 )
 def acc_pride(table: ResponseTable) -> Estimate:
     """Accuracy in the original order after the model's prior for the letters is divided out (PriDe).
@@ -105,7 +109,12 @@ def acc_pride(table: ResponseTable) -> Estimate:
 
 
 @metric(
-    "The model's prior for each letter, whatever is printed there, by the number of options.", needs=("likelihoods",)
+    "The model's prior for each letter, whatever is printed there, by the number of options.",
+    needs=("likelihoods",),
+    form="loglikelihood",
+    only=(CYCLIC_ORDERS,),
+    in_table=False,
+    higher_is_better=None,
 )
 def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """The model's prior for the letters, whatever is printed there, by the number of options.

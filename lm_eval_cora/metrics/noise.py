@@ -13,7 +13,7 @@ import numpy as np
 from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import REPEATS, metric
 from lm_eval_cora.metrics.orders import modal_picks
 from lm_eval_cora.metrics.responses import NO_PICK, ResponseTable
 
@@ -23,6 +23,7 @@ __all__ = ["acc_repeats", "changed_picks", "maj_at_k", "noise", "pass_hat_k"]
 @metric(
     "Mean over questions of the share of right answers to equal prompts, the original and its repeats.",
     needs=("equal_prompts",),
+    only=(REPEATS,),
 )
 def acc_repeats(table: ResponseTable) -> Estimate:
     """Mean over questions of the share of right answers to equal prompts, the original and its repeats.
@@ -44,6 +45,7 @@ def acc_repeats(table: ResponseTable) -> Estimate:
 @metric(
     "Share of questions whose most frequent answer to k equal prompts is right; if t are as frequent, it counts 1/t.",
     needs=("equal_prompts", "picked"),
+    only=(REPEATS,),
 )
 def maj_at_k(table: ResponseTable) -> Estimate:
     """Share of questions whose most frequent answer to k equal prompts is right: the majority, maj@k.
@@ -65,7 +67,11 @@ def maj_at_k(table: ResponseTable) -> Estimate:
 
 
 @takes_arrays
-@metric("Share of questions whose answers to k equal prompts are all right.", needs=("equal_prompts",))
+@metric(
+    "Share of questions whose answers to k equal prompts are all right.",
+    needs=("equal_prompts",),
+    only=(REPEATS,),
+)
 def pass_hat_k(answers: ResponseTable) -> Estimate:
     """Share of questions whose answers to k equal prompts are all right: pass^k.
 
@@ -85,6 +91,8 @@ def pass_hat_k(answers: ResponseTable) -> Estimate:
 @metric(
     "Share of pairs of equal prompts, samples or the original and its repeats, that get different picks.",
     needs=("equal_prompts", "picked"),
+    only=(REPEATS,),
+    higher_is_better=False,
 )
 def noise(table: ResponseTable) -> Estimate:
     """Share of pairs of equal prompts, samples or the original and its repeats, that get different picks.
@@ -103,7 +111,10 @@ def noise(table: ResponseTable) -> Estimate:
 
 
 @metric(
-    "Share of changed prompts with the options of the original that get another pick.", needs=("original", "picked")
+    "Share of changed prompts with the options of the original that get another pick.",
+    needs=("original", "picked"),
+    only=(REPEATS,),
+    higher_is_better=False,
 )
 def changed_picks(table: ResponseTable) -> Estimate:
     """Share of changed prompts with the options of the original that get another pick: noise plus sensitivity.

@@ -19,6 +19,7 @@ OptionCount = int | Literal["original", "printed"]
 @metric(
     "Accuracy with a given number of options in the first order: the source's order, with fillers last.",
     needs=("kind", "printed"),
+    in_table=False,
 )
 def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     """Accuracy in the first order of a given number of options: the source's order, with fillers last.
@@ -46,6 +47,8 @@ def acc_at(table: ResponseTable, options: OptionCount) -> Estimate:
     needs=("picked", "original"),
     spoken="hard accuracy (right in all orders)",
     symbol="Acc-H",
+    in_table=False,
+    special={("options", ORIGINAL): {"in_table": True}},
 )
 def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     """Hard accuracy: share of questions answered correctly in all orders of a given number of options.
@@ -66,6 +69,8 @@ def acc_h(table: ResponseTable, options: OptionCount) -> Estimate:
     "Consistency score: share of the orders, of a given number of options, that get the most frequent pick.",
     needs=("picked", "original"),
     symbol="Sc",
+    in_table=False,
+    special={("options", ORIGINAL): {"in_table": True}},
 )
 def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     """Consistency score: share of the orders, of a given number of options, that get the most frequent pick.
@@ -81,7 +86,11 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     return table.mean(modal.times / np.maximum(modal.orders, 1), modal.orders > 0, between=(lowest, 1.0))
 
 
-@metric("Questions grouped by how often their most frequent pick occurs in the original orders.")
+@metric(
+    "Questions grouped by how often their most frequent pick occurs in the original orders.",
+    in_table=False,
+    higher_is_better=None,
+)
 def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """Questions grouped by how often their most frequent pick occurs in the original orders.
 

@@ -26,7 +26,12 @@ def own_score(table: ResponseTable) -> Estimate:
     return _mean(table, table.own)
 
 
-@metric("Share of answers that are right, but the other program did not recognise.", needs=("own",), of_one_answer=True)
+@metric(
+    "Share of answers that are right, but the other program did not recognise.",
+    needs=("own",),
+    of_one_answer=True,
+    higher_is_better=False,
+)
 def unrecognised(table: ResponseTable) -> Estimate:
     """Share of answers that are right, but the other program did not recognise.
 
@@ -37,7 +42,12 @@ def unrecognised(table: ResponseTable) -> Estimate:
     return _mean(table, np.maximum(0.0, table.correct - table.own))
 
 
-@metric("Share of answers that only the other program counts as right.", needs=("own",), of_one_answer=True)
+@metric(
+    "Share of answers that only the other program counts as right.",
+    needs=("own",),
+    of_one_answer=True,
+    higher_is_better=False,
+)
 def only_own(table: ResponseTable) -> Estimate:
     """Share of answers that only the other program counts as right: the mean of max(0, s_ij - x_ij).
 

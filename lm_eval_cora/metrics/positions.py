@@ -26,7 +26,11 @@ _LARGEST_SPREAD = 0.5  # largest standard deviation of numbers from 0 to 1
 _NO_VARIANCE = 1e-12  # recalls whose variances around their mean sum to less vary only together
 
 
-@metric("Share of picks of each letter, and the share if letters were picked equally often.")
+@metric(
+    "Share of picks of each letter, and the share if letters were picked equally often.",
+    in_table=False,
+    higher_is_better=None,
+)
 def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     """Share of picks of each letter, and the share if letters were picked equally often.
 
@@ -63,6 +67,7 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     "with equal shares within each question.",
     bounds=(0.0, inf),
     needs=("picked", "balanced"),
+    higher_is_better=False,
 )
 def position_chi_square(table: ResponseTable) -> Estimate:
     """Chi-square statistic of the picks by letter, compared with equal shares within each question.
@@ -99,7 +104,12 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     return Estimate(float(_statistics(rotations.moved[:, 0].sum(axis=0), rotations.inverse)), nan)
 
 
-@metric("Probability of such a position_chi_square if the letters did not matter.", needs=("picked", "balanced"))
+@metric(
+    "Probability of such a position_chi_square if the letters did not matter.",
+    needs=("picked", "balanced"),
+    in_table=False,
+    higher_is_better=None,
+)
 def position_p_value(table: ResponseTable) -> Estimate:
     """Probability of a `position_chi_square` at least as large as the observed one if the letters did not matter.
 
@@ -135,6 +145,8 @@ def position_p_value(table: ResponseTable) -> Estimate:
 @metric(
     "Effect size of the letter preference: 0 if letters do not matter, 1 if one letter gets all picks.",
     needs=("picked", "balanced"),
+    in_table=False,
+    higher_is_better=None,
 )
 def position_cramers_v(table: ResponseTable) -> Estimate:
     """Cramér's V of the picks by letter: how strong a letter preference is, whatever the number of questions.
@@ -277,6 +289,7 @@ def _counts(table: ResponseTable, counted: Bools) -> Floats:
     bounds=(0.0, 0.5),
     kinds=POSITIONS,
     why_undefined=lambda table: f"expected two or more kinds, each named {POSITIONS[0]}, {POSITIONS[1]}, ...",
+    higher_is_better=False,
 )
 def recall_spread(table: ResponseTable) -> Estimate:
     """Spread of the recalls of the letters: how much the accuracy depends on the letter of the right option.
@@ -318,7 +331,13 @@ def recall_spread(table: ResponseTable) -> Estimate:
     return Estimate(spread, error, ends=_ends(centred, draws, _LARGEST_SPREAD))
 
 
-@metric("Expected recall_spread if all letters had the same true recall.", kinds=POSITIONS, fewest=FEWEST)
+@metric(
+    "Expected recall_spread if all letters had the same true recall.",
+    kinds=POSITIONS,
+    fewest=FEWEST,
+    in_table=False,
+    higher_is_better=None,
+)
 def recall_spread_by_chance(table: ResponseTable) -> Estimate:
     """Expected spread of the recalls if all letters had the same true recall.
 

@@ -23,7 +23,7 @@ from lm_eval_cora.metrics.estimate import (
     students,
     trials_with_error,
 )
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import MACRO_AVERAGE, metric
 from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, critical_value, means_by_question, strata_of
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
@@ -79,6 +79,7 @@ def mean_of_kinds(accuracies: KindAccuracies) -> Estimate:
     needs=("category",),
     of_one_answer=True,
     symbol="Macro acc.",
+    only=(MACRO_AVERAGE,),
 )
 def macro_acc(table: ResponseTable, *, positions: bool = False) -> Estimate:
     """Mean of the accuracies of the categories; each category has the same weight.
@@ -117,7 +118,11 @@ def _of_kinds(means: Floats, present: Floats) -> Floats:
     return numbers
 
 
-@metric("Accuracy of each kind of variant.")
+@metric(
+    "Accuracy of each kind of variant.",
+    in_table=False,
+    higher_is_better=None,
+)
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy and share of invalid answers of each kind of variant.
 
@@ -238,6 +243,8 @@ def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     "Difference between the highest and the lowest accuracy of the kinds of variants.",
     needs=("kind",),
     symbol="Acc. range",
+    in_table=False,
+    higher_is_better=None,
 )
 def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Difference between the highest and the lowest accuracy of the kinds: acc_max - acc_min.
@@ -250,7 +257,13 @@ def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = Fa
     return Estimate(highest.value - lowest.value, nan)
 
 
-@metric("Expected acc_range if all kinds of variants had the same true accuracy.", needs=("kind",), fewest=FEWEST)
+@metric(
+    "Expected acc_range if all kinds of variants had the same true accuracy.",
+    needs=("kind",),
+    fewest=FEWEST,
+    in_table=False,
+    higher_is_better=None,
+)
 def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Expected range of the accuracies if all kinds had the same true accuracy.
 
@@ -282,6 +295,8 @@ def _why_not_tested(table: ResponseTable) -> str:
     needs=("kind",),
     fewest=FEWEST,
     why_undefined=_why_not_tested,
+    in_table=False,
+    higher_is_better=None,
 )
 def acc_range_p(table: ResponseTable) -> Estimate:
     """P-value of Cochran's Q test: do all kinds have the same true accuracy?

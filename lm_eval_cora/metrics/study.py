@@ -34,7 +34,11 @@ __all__ += ["confidence_ratio", "confidence_right", "confidence_wrong", "yes_no_
 Subset = Literal["all", "always_right"]
 
 
-@metric("Accuracy if NOTA replaces the right option and is printed last.", kinds=(NOTA_ANSWER,))
+@metric(
+    "Accuracy if NOTA replaces the right option and is printed last.",
+    kinds=(NOTA_ANSWER,),
+    special={("subset", "always_right"): {"ranks_models": False}},
+)
 def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Accuracy if NOTA ("None of the above") replaces the right option and is printed last.
 
@@ -52,6 +56,7 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
 @metric(
     "Share of questions on which the model picks NOTA, the right option, in all orders.",
     kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
+    special={("subset", "always_right"): {"in_table": False, "ranks_models": False}},
 )
 def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Share of questions on which the model picks NOTA ("None of the above"), the right option, in all orders.
@@ -66,6 +71,7 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
     bounds=(-1.0, 1.0),
     kinds=(NOTA_ANSWER,),
+    special={("subset", "always_right"): {"in_table": False, "ranks_models": False}},
 )
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the accuracy: nota_acc - mcqa, paired by question.
@@ -83,6 +89,8 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     "Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.",
     bounds=(-1.0, 1.0),
     kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
+    in_table=False,
+    special={("subset", "always_right"): {"ranks_models": False}},
 )
 def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the hard accuracy: nota_acc_h - acc_h, paired by question.
@@ -133,6 +141,8 @@ def tf_wrong(table: ResponseTable) -> Estimate:
     "Share of misled questions on which the model selects several options if asked for all right ones.",
     needs=("selected",),
     ranks_models=False,
+    form="generate",
+    higher_is_better=None,
 )
 def multi_share(table: ResponseTable) -> Estimate:
     """Share of misled questions on which the model selects several options if asked for all right ones.
@@ -152,6 +162,7 @@ def multi_share(table: ResponseTable) -> Estimate:
     "Share of misled questions whose right option the model selects if asked for all right ones.",
     needs=("selected",),
     ranks_models=False,
+    form="generate",
 )
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions whose right option the model selects if asked for all right ones.
@@ -170,6 +181,8 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     "Share of misled questions on which the model selects the misleading option again if asked for all right ones.",
     needs=("selected",),
     ranks_models=False,
+    form="generate",
+    higher_is_better=False,
 )
 def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions on which the model selects the misleading option again if asked for all right ones.
@@ -202,7 +215,11 @@ def replaced_acc(table: ResponseTable) -> Estimate:
     return _share(table, without, table.correct, _misled(table))
 
 
-@metric("Number of questions in each part of the study.")
+@metric(
+    "Number of questions in each part of the study.",
+    in_table=False,
+    higher_is_better=None,
+)
 def subset_sizes(table: ResponseTable) -> dict[str, int]:
     """Number of questions in each part of the study.
 
@@ -276,6 +293,7 @@ def _misled(table: ResponseTable) -> Bools:
     "Mean probability of “yes” for the right option, on questions always answered correctly: C_c.",
     needs=("yes",),
     ranks_models=False,
+    form="loglikelihood",
 )
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
@@ -310,6 +328,8 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
     "Mean of the largest probability of “yes” among the wrong options, on questions always answered correctly: C_d.",
     needs=("yes",),
     ranks_models=False,
+    form="loglikelihood",
+    higher_is_better=False,
 )
 def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean of the largest probability of "yes" among the wrong options, on questions always answered correctly: C_d.
@@ -328,6 +348,8 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
     bounds=(0.0, inf),
     needs=("yes",),
     ranks_models=False,
+    form="loglikelihood",
+    higher_is_better=False,
 )
 def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Confidence in the most likely wrong option relative to the right one: C_d / C_c, a ratio of two means.
@@ -343,7 +365,12 @@ def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estim
     return table.ratio(wrong, right, members=inside, between=limits)
 
 
-@metric("Mean of P(yes) + P(no) over all true-or-false variants.", needs=("yes",))
+@metric(
+    "Mean of P(yes) + P(no) over all true-or-false variants.",
+    needs=("yes",),
+    form="loglikelihood",
+    higher_is_better=None,
+)
 def yes_no_mass(table: ResponseTable) -> Estimate:
     """Mean of P(yes) + P(no) over all true-or-false variants.
 

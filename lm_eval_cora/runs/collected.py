@@ -20,7 +20,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import acc
 from lm_eval_cora.metrics.entries import Entry, compute, needs_of, place_of
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.facts import NEEDS_SEVERAL, facts_of
+from lm_eval_cora.metrics.facts import NEEDS_SEVERAL, facts_of, facts_of_entry
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.own import only_own, own_score, unrecognised
 from lm_eval_cora.metrics.packed import PackedRecords
@@ -317,7 +317,7 @@ def _all_entries() -> tuple[Entry, ...]:
     found: dict[str, Entry] = {}
     empty = ResponseTable.from_records(())
     for entry in every_metric():
-        is_for_our_variants = "without" in entry or "positions" in entry or entry.get("sampled") == "only"
+        is_for_our_variants = "without" in entry or "positions" in entry or facts_of_entry(entry).sampled == "only"
         has_columns = needs_of(entry) <= {*COLUMNS, BALANCED, EQUAL_PROMPTS}
         if is_for_our_variants or not has_columns or not isinstance(compute(entry, empty), Estimate):
             continue

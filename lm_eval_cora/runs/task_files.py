@@ -11,8 +11,8 @@ import yaml
 
 from lm_eval_cora import metrics
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.metrics.entries import CYCLIC_ORDERS, DROPPED_TEMPLATE, REPEATS, WRITTEN, applies_to
-from lm_eval_cora.metrics.facts import Facts, facts_of
+from lm_eval_cora.metrics.entries import Entry, applies_to, directed, features_of
+from lm_eval_cora.metrics.facts import CYCLIC_ORDERS, DROPPED_TEMPLATE, REPEATS, WRITTEN, Facts, facts_of
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
 from lm_eval_cora.metrics.own import only_own, own_score, unrecognised
 from lm_eval_cora.metrics.responses import ResponseTable
@@ -22,16 +22,17 @@ from lm_eval_cora.variants.probes import PROBES, Probe, Setting
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 
-def probe_metrics(probe: str) -> tuple[dict[str, Any], ...]:
+@cache
+def probe_metrics(probe: str) -> tuple[Entry, ...]:
     """Return the `metric_list` of a probe, with the aggregations as functions."""
-    return tuple(_load(tasks_folder() / "_probes" / f"{probe}.yaml")["metric_list"])
+    return tuple(map(directed, _load(tasks_folder() / "_probes" / f"{probe}.yaml")["metric_list"]))
 
 
-def every_metric() -> Iterator[dict[str, Any]]:
+def every_metric() -> Iterator[Entry]:
     """The metrics of all probes, and those of answers that another program scored."""
     yield from chain.from_iterable(map(probe_metrics, PROBES))
     for function in (own_score, unrecognised, only_own):
-        yield {"metric": function.__name__, "aggregation": function, "higher_is_better": function is own_score}
+        yield directed({"metric": function.__name__, "aggregation": function})
 
 
 @cache
@@ -54,19 +55,19 @@ def printed_name(metric: str) -> str:
 
 def applicable_metrics(
     probe: Probe, table: ResponseTable, form: Form | None, printed: Collection[str] = ()
-) -> list[dict[str, Any]]:
+) -> list[Entry]:
     """The entries of a probe's `metric_list` that apply to answers, with the features of the run if it printed some."""
     entries = probe_metrics(probe.name)
     if known := [entry for entry in entries if entry["metric"] in printed]:
-        present = {feature for entry in known for feature in str(entry.get("only", "")).split()}
-        if table.repeats is None:  # their lines are missing
+        present = set[str]().union(*map(features_of, known))
+        if table.repeats is None and not probe.samples:  # their lines are missing
             present.discard(REPEATS)
     else:
         features = {
             WRITTEN: table.written.any(),
             DROPPED_TEMPLATE: SINGLE_LETTER in table.kinds,
             CYCLIC_ORDERS: has_cyclic_orders(table),
-            REPEATS: table.repeats is not None,
+            REPEATS: table.repeats is not None or probe.samples,
         }
         present = set(filter(features.get, features))
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}

@@ -8,6 +8,7 @@ from lm_eval.tasks._yaml_loader import load_yaml
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.entries import features_of
 from lm_eval_cora.questions.benchmark import Source
 from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.questions.question import LETTERS
@@ -186,7 +187,7 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe):
         if name.endswith("_paper"):
             name = name.removesuffix("_paper")
             assert entry["without"] == SINGLE_LETTER
-            assert "dropped_template" in entry["only"].split()
+            assert "dropped_template" in features_of(entry)
         if name.startswith("macro_acc_"):
             name, expected["macro"] = name.removeprefix("macro_"), "True"
         if probe == "order":
@@ -204,8 +205,9 @@ def test_each_metric_of_the_yaml_is_the_function_of_its_name(probe):
             if name == "acc_h":
                 expected["options"] = "original"
         assert entry["aggregation"] is getattr(metrics, name)
-        about = {"metric", "aggregation", "higher_is_better", "form", "sampled", "table", "only", "without"}
-        assert {key: str(value) for key, value in entry.items() if key not in about} == expected
+        assert {
+            key: str(value) for key, value in entry.items() if key not in ("metric", "aggregation", "without")
+        } == expected
 
 
 def test_no_file_sets_zero_shots():
@@ -300,7 +302,7 @@ METRICS = [
     f"{{metric: acc, aggregation: {OURS}.acc, form: likelihood, higher_is_better: true}}",
     f"{{metric: acc, aggregation: {OURS}.acc, sampled: maybe, higher_is_better: true}}",
     f"{{metric: acc, aggregation: {OURS}.acc, table: 'false', higher_is_better: true}}",
-    f"{{metric: acc, aggregation: {OURS}.sc_buckets, higher_is_better: true}}",
+    f"{{metric: acc, aggregation: {OURS}.sc_buckets, table: true}}",
     f"{{metric: acc@x, aggregation: {OURS}.acc_at, options: x, higher_is_better: true}}",
     f"{{metric: acc_x, aggregation: {OURS}.nota_acc, subset: x, higher_is_better: true}}",
     f"{{metric: acc_x, aggregation: {OURS}.acc, only: maths, higher_is_better: true}}",

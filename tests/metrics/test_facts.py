@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lm_eval_cora import metrics
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.entries import compute, features_of
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import Facts, facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
@@ -178,7 +178,7 @@ def test_the_same_as_records(correct):
         assert np.array_equal([*one], [*other], equal_nan=True), metric
 
 
-ENTRIES = [entry for entry in probe_metrics("divergent") if "only" not in entry]
+ENTRIES = [entry for entry in probe_metrics("divergent") if not features_of(entry)]
 MOST_NOT_ASKED = 4
 """So a table has at most 4 ** 4 = 256 completions."""
 

@@ -19,7 +19,8 @@ from lm_eval_cora.answers.format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
-from lm_eval_cora.metrics.entries import compute
+from lm_eval_cora.metrics.entries import compute, features_of
+from lm_eval_cora.metrics.facts import REPEATS, facts_of_entry
 from lm_eval_cora.metrics.responses import BY_RECORD, Bools, ResponseTable
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form, OpenQuestion, Question
@@ -39,7 +40,8 @@ def _entries(probe: str) -> list[dict[str, Any]]:
 
 
 def _metrics(probe: str) -> Metrics:
-    entries = (entry for entry in _entries(probe) if entry.get("only") != "repeats")  # see tests/metrics/test_noise.py
+    # See tests/metrics/test_noise.py for those of repeats.
+    entries = (entry for entry in _entries(probe) if probe == "sampling" or REPEATS not in features_of(entry))
     return {entry["metric"]: partial(compute, entry) for entry in entries}
 
 
@@ -47,7 +49,7 @@ OF_PROBE = {probe: _metrics(probe) for probe in PROBES}
 """Each metric by its name in the YAML files, so that all tests include a new one. Some return a mapping."""
 
 METRICS, STUDY = OF_PROBE["divergent"], OF_PROBE["revas"]
-SAMPLED = [entry["metric"] for entry in _entries("plus") if "sampled" in entry]
+SAMPLED = [entry["metric"] for entry in _entries("plus") if facts_of_entry(entry).sampled != "no"]
 """Metrics of a table with one variant per question."""
 
 
