@@ -20,11 +20,12 @@ smaller.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partialmethod
+from functools import cached_property, partial, partialmethod
 from math import isnan, log, sqrt
 from statistics import fmean
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,12 +35,22 @@ from lm_eval_cora.questions.randomness import draw
 
 _STEP = 1.25  # factor between two values of q
 _MOST = 21  # largest power of the factor
-_WEIGHTS = [_STEP**power for power in sorted(range(-_MOST, _MOST + 1), key=abs)]  # the first ones decide most often
+_RATIOS = _STEP ** np.arange(-float(_MOST), _MOST + 1)
 # Between two values of q the bound 2 sqrt(q c) is above the line through its values there, by this factor at most.
 _BETWEEN = (1 + sqrt(_STEP)) / (2 * _STEP**0.25)
 _RISKED = 0.75  # largest share of what a player has that is lost in a step
 _HALVINGS = 12
 _ROUNDING = 1e-9
+
+
+class _Players(NamedTuple):
+    """P players who bet in each of T steps that a weighted sum of the means is above a bound, and all have to win."""
+
+    values: Floats  # (P, T) the weighted sums
+    before: Floats  # (P, T) their sums before each step
+    low: Floats  # (P, T or 1) the lowest and the highest possible value
+    high: Floats
+    bounds: Callable[[float], Floats]  # (P, T or 1) of the weighted sum, for a bound of the metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,23 +93,9 @@ class Course:
         if near > (_ROUNDING if strictly else -_ROUNDING):
             return True
         is_open = far - near > _ROUNDING  # after all units nothing is
-        return is_open and all(self._gain(*player) >= -log(tail) for player in self._players(sign, bound))
+        return is_open and bool((self._most_of(self._players[sign], bound) * tail >= 1).all())
 
     is_above, is_below = partialmethod(_is_beyond, 1), partialmethod(_is_beyond, -1)
-
-    def _players(self, sign: int, bound: float) -> Iterator[tuple[Floats, Floats]]:
-        """The weights, (T or 1, K), and bounds, (T or 1,), of the players who all have to win; see `_gain`."""
-        if len(self.values) == 1:
-            yield np.full((1, 1), sign), np.full(1, sign * bound)
-        elif sign > 0:
-            bound = max(bound, _STEP**-_MOST)  # for a lower one q could be outside the values that are tested
-            for q in _WEIGHTS:
-                yield np.array([[q, 1.0]]), np.array([_BETWEEN * 2 * sqrt(q * bound)])
-        else:
-            # The q of a step comes from those before it, which makes no difference to what a player wins on average.
-            first, second = _before(self.values)
-            ratio = np.clip((second + 2) / (first + 1), _STEP**-_MOST, _STEP**_MOST)
-            yield -np.stack([ratio, np.ones_like(ratio)], axis=-1), -2 * np.sqrt(ratio * max(bound, 0.0))
 
     def interval(self, level: float = 0.95) -> Interval:
         """The ends of the interval; with those after fewer units it contains the value in `level` of the orders."""
@@ -107,24 +104,45 @@ class Course:
         low = last_by_halving(lambda bound: self.is_above(bound, tail), least, start, _HALVINGS)
         return low, last_by_halving(lambda bound: self.is_below(bound, tail), most, start, _HALVINGS)
 
-    def _gain(self, weights: Floats, bounds: Floats) -> float:
-        """Log of the most that a player ever had, who bets that weighted sums of the means are above their bounds."""
-        values, sums = ((weights * each.T).sum(axis=1) for each in (self.values, _before(self.values)))
-        ends = weights * self.ranges[:, 0], weights * self.ranges[:, 1]
-        low, high = np.minimum(*ends).sum(axis=1), np.maximum(*ends).sum(axis=1)
-        width = high - low
-        unasked = self.total - np.arange(len(values))
-        expected = np.clip((self.total * bounds - sums) / unasked, low, high)
-        most = _RISKED / np.maximum((expected - low) / width, _ROUNDING)
+    @cached_property
+    def _players(self) -> dict[int, _Players]:
+        """Those who bet that the metric is above a bound, for the sign 1, and below it, for -1."""
+        if len(self.values) == 1:
+            return {sign: self._betting_on(np.full((1, 1, 1), sign), partial(np.multiply, sign)) for sign in (1, -1)}
+        tested, (first, second) = _RATIOS[:, None], self._before
+        # The q of a step comes from those before it, which makes no difference to what a player wins on average.
+        chosen = np.clip((second + 2) / (first + 1), _RATIOS[0], _RATIOS[-1])[None]
+        above, below = (np.stack([ratios, np.ones_like(ratios)]) for ratios in (tested, chosen))
+        return {
+            # For a lower bound q could be outside the values that are tested.
+            1: self._betting_on(above, lambda bound: _BETWEEN * 2 * np.sqrt(tested * max(bound, _RATIOS[0]))),
+            -1: self._betting_on(-below, lambda bound: -2 * np.sqrt(chosen * max(bound, 0.0))),
+        }
+
+    def _betting_on(self, weights: Floats, bounds: Callable[[float], Floats]) -> _Players:
+        """The players with these (K, P, T or 1) weights of the means."""
+        values, before = ((weights * each[:, None]).sum(axis=0) for each in (self.values, self._before))
+        low, high = (weights * end[:, None, None] for end in self.ranges.T)
+        return _Players(values, before, np.minimum(low, high).sum(axis=0), np.maximum(low, high).sum(axis=0), bounds)
+
+    @property
+    def _before(self) -> Floats:
+        """(K, T) sums of the units before each one."""
+        sums: Floats = np.cumsum(self.values, axis=1) - self.values
+        return sums
+
+    def _most_of(self, players: _Players, bound: float) -> Floats:
+        """The most that each player ever had, who starts with 1."""
+        low, width = players.low, players.high - players.low
+        unasked = self.total - np.arange(self.values.shape[1])
+        expected = np.clip((self.total * players.bounds(bound) - players.before) / unasked, low, players.high)
+        surplus = (players.values - expected) / width
+        largest = _RISKED / np.maximum((expected - low) / width, _ROUNDING)
         bets = 2.0 ** -np.arange(-1, max(1, int(log(self.total / 8, 4)) + 1))
-        won = np.cumsum(np.log1p(np.minimum(bets[:, None], most) * (values - expected) / width), axis=1)
-        return float((np.logaddexp.reduce(won, axis=0) - log(len(bets))).max(initial=0.0))
-
-
-def _before(values: Floats) -> Floats:
-    """(K, T) sums of the units before each one."""
-    sums: Floats = np.cumsum(values, axis=1) - values
-    return sums
+        with np.errstate(over="ignore"):  # whoever has so much has won
+            have = np.mean([np.cumprod(1 + np.minimum(bet, largest) * surplus, axis=1) for bet in bets], axis=0)
+        most: Floats = have.max(axis=1, initial=1.0)
+        return most
 
 
 Mean = Callable[[ResponseTable], Estimate]
