@@ -13,6 +13,7 @@ from lm_eval_cora.decide import sample_size
 from lm_eval_cora.decide.sample_size import LEVEL, POWER, Contrast, correlation_of
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics import bmca, ci, cora, mcqa
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.entries import is_known_early, saves_requests
 from lm_eval_cora.metrics.estimate import FEW, IN_95_PERCENT, UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.responses import ResponseTable
@@ -242,7 +243,7 @@ MODELS = (
 )
 
 _Metric = Callable[[ResponseTable], Estimate]
-METRICS: Mapping[str, _Metric] = {"cora": cora, "mcqa": mcqa, "ci": ci, "bmca@1.0": partial(bmca, level=1.0)}
+METRICS: Mapping[str, _Metric] = {"cora": cora, "mcqa": mcqa, "ci": ci, ALL_RIGHT: partial(bmca, level=1.0)}
 """The metrics that follow from MCQA and BMCA(1.0)."""
 
 

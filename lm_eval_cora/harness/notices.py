@@ -10,6 +10,7 @@ from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
 from lm_eval_cora.answers.records import Record, Skipped
 from lm_eval_cora.harness.docs import passages_of
 from lm_eval_cora.harness.rounds import Planned, shares_of_budget
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import ENOUGH, Moments, bias_of_budget
 from lm_eval_cora.questions.messages import counted, first_few
@@ -141,7 +142,7 @@ def describe_bias(moments: Moments, questions: int) -> str:
         return ""
     return (
         f"the budget paid for only {moments.questions:,} questions, and their number depended on the answers, so the "
-        f"scores are too high on average: mcqa by about {bias.mcqa:.3f}, bmca@1.0 by {bias.bmca:.3f}. From {ENOUGH} "
+        f"scores are too high on average: mcqa by about {bias.mcqa:.3f}, {ALL_RIGHT} by {bias.bmca:.3f}. From {ENOUGH} "
         "questions on this is small. Raise --budget, or set the option questions instead"
     )
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_cora.metrics.accuracy import bmca, mcqa, mcqa_plus, mv
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT, bmca, mcqa, mcqa_plus, mv
 from lm_eval_cora.metrics.arrays import exact_level
 from lm_eval_cora.metrics.consistency import ci, cora, pairs_of_picks
 from lm_eval_cora.metrics.estimate import Estimate
@@ -25,7 +25,7 @@ CERTAIN = 0.9996
 _QUESTIONS = 5_000
 _CELLS_AT_A_TIME = 10_000_000
 _COMPARED: dict[str, Callable[[ResponseTable], Estimate]]
-_COMPARED = {"mcqa_plus": mcqa_plus, "mv": mv, "bmca@1.0": partial(bmca, level=1.0), "ci": ci, "cora": cora}
+_COMPARED = {"mcqa_plus": mcqa_plus, "mv": mv, ALL_RIGHT: partial(bmca, level=1.0), "ci": ci, "cora": cora}
 
 
 def same_size(table: ResponseTable) -> dict[str, tuple[Estimate, Difference]]:

@@ -12,6 +12,8 @@ from lm_eval_cora.metrics.facts import metric
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
 __all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ties"]
+ALL_RIGHT = "bmca@1.0"
+"""The name of `bmca` at level 1 in tables: the share of questions that are right in all variants."""
 
 
 @takes_arrays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lm_eval_cora.metrics.accuracy import mcqa
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT, mcqa
 from lm_eval_cora.metrics.arrays import exact_level, takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import WRITTEN, metric
@@ -17,7 +17,7 @@ _PAIRS_AT_A_TIME = 4_000_000
 
 @takes_arrays
 @metric(
-    "Consistency index: 1 minus the share of questions that are right, but not in all variants: mcqa - bmca@1.0.",
+    f"Consistency index: 1 minus the share of questions that are right, but not in all variants: mcqa - {ALL_RIGHT}.",
     needs=("original",),
     known_early=True,
     place=4,
@@ -41,12 +41,19 @@ def ci(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     return answers.share(~answers.original_correct | (answers.hits == answers.sizes))
 
 
+def cora_falls(mcqa: float, all_right: float) -> bool:
+    """Whether `cora` = m(1 - m + b) falls if m alone grows: m > (1 + b) / 2; False if a value is nan."""
+    return mcqa > (1 + all_right) / 2
+
+
 @takes_arrays
 @metric(
     "Consistency-rebalanced accuracy: mcqa * ci, the accuracy times the consistency index.",
     needs=("original",),
     known_early=True,
     means=(mcqa, ci),
+    sides=("mcqa", ALL_RIGHT),
+    falls=cora_falls,
     place=1,
     spoken="CoRA",
 )
@@ -68,11 +75,6 @@ def cora(answers: ResponseTable, *, original: int | None = 0) -> Estimate:
     right, full = (each.astype(np.float64) for each in (answers.original_correct, answers.hits == answers.sizes))
     m, b = right.mean(), full.mean()
     return answers.product(right, 1 - right + full, value=m * (1 - m + b))
-
-
-def cora_falls(mcqa: float, all_right: float) -> bool:
-    """Whether `cora` = m(1 - m + b) falls if m alone grows: m > (1 + b) / 2; False if a value is nan."""
-    return mcqa > (1 + all_right) / 2
 
 
 CORA_FALLS = (

@@ -50,6 +50,8 @@ class Facts(NamedTuple):
     bootstrapped: bool = False  # whether the standard error comes from a bootstrap
     fewest: int = 1  # smallest number of questions, or of the passages that they share
     why_undefined: Callable[[ResponseTable], str] = lambda table: "no question counts for it"  # if nothing else is
+    sides: tuple[str, ...] = ()  # metrics that tell on which side of its maximum it is, if it has one
+    falls: Callable[..., bool] = lambda *_: False  # whether it falls for better models, by the values of these
     ranks_models: bool = True  # whether a better value means a better model, on the same questions for each model
     of_one_answer: bool = False  # whether it says something about a single answer to each question
     place: int = LAST  # place in the table of all scores
@@ -62,6 +64,9 @@ class Facts(NamedTuple):
         prompts = table.equal_prompts if "equal_prompts" in self.needs else table
         return not self.of_one_answer and int(prompts.sizes.max(initial=0)) == 1
 
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""The functions of all metrics, by name."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,6 +87,7 @@ def metric(
             return UNDEFINED if isinstance(result, Estimate) and facts.is_unvaried(table) else result
 
         unless_unvaried.facts = facts  # type: ignore[attr-defined]
+        FUNCTIONS[function.__name__] = unless_unvaried
         return unless_unvaried  # type: ignore[return-value]
 
     return attached
@@ -99,3 +105,9 @@ def facts_of_entry(entry: Mapping[str, Any]) -> Facts:
         if key in entry and entry[key] == value:
             facts = facts._replace(**others)
     return facts
+
+
+def falls(metric: str, scores: Mapping[str, Estimate]) -> bool:
+    """Whether a metric falls for better models, by the scores that tell on which side of its maximum it is."""
+    facts = facts_of(FUNCTIONS.get(metric))
+    return facts.falls(*(scores.get(name, UNDEFINED).value for name in facts.sides))

@@ -9,8 +9,8 @@ from math import isnan, nan
 
 import numpy as np
 
-from lm_eval_cora.metrics.consistency import cora_falls
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.metrics.facts import falls
 from lm_eval_cora.metrics.paired import Difference
 
 _MOST_DIGITS = 9
@@ -31,14 +31,13 @@ class Number:
     signed: bool = False
     ends: tuple[float, float] = (nan, nan)
     bounds: tuple[float, ...] = ()
-    falls: bool = False  # a value of `cora` where it falls with the accuracy; see `cora_falls`
+    falls: bool = False  # a value of a metric that falls for better models; see `metrics.facts.falls`
 
     @classmethod
     def of_metric(cls, name: str, scores: Mapping[str, Estimate], *, best: bool = False) -> Number:
         """Make a number of a metric of a model."""
         number = cls.of(scores.get(name, UNDEFINED), best=best)
-        right, full = (scores.get(beside, UNDEFINED).value for beside in ("mcqa", "bmca@1.0"))
-        return replace(number, falls=name == "cora" and cora_falls(right, full))
+        return replace(number, falls=falls(name, scores))
 
     @classmethod
     def of(cls, estimate: Estimate, *, best: bool = False, signed: bool = False) -> Number:
