@@ -15,8 +15,8 @@ from lm_eval.api.model import CachingLM
 from lm_eval_cora.answers.records import SKIPPED
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import rounds
+from lm_eval_cora.harness.answer_cache import AnswerCache, RepeatedRequests
 from lm_eval_cora.harness.compat import ForwardingLM, ask, behind
-from lm_eval_cora.harness.kept import AnswerCache, RepeatedRequests
 from lm_eval_cora.harness.limits import check_limits, generate
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares
 from lm_eval_cora.harness.progress import Progress, counting

@@ -4,8 +4,8 @@ Each docstring names the harness' code and the reason for the workaround. The so
 in all of these places.
 
 Elsewhere are the import hook that makes `TaskManager` search our folder (`discovery/location.py`, which must not import
-the harness), the wrappers of models that change answers (`asking.py`, `kept.py`, `served.py`), and the methods of
-`ConfigurableTask` that `CoraTask` overrides.
+the harness), the wrappers of models that change answers (`asking.py`, `answer_cache.py`, `served.py`), and the methods
+of `ConfigurableTask` that `CoraTask` overrides.
 """
 
 from __future__ import annotations

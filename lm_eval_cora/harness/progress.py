@@ -7,8 +7,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from lm_eval_cora.harness.answer_cache import AnswerCache
 from lm_eval_cora.harness.compat import behind, on_answers
-from lm_eval_cora.harness.kept import AnswerCache
 from lm_eval_cora.harness.notices import describe_time
 from lm_eval_cora.log import logger
 

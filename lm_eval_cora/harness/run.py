@@ -19,7 +19,7 @@ from lm_eval.models.api_models import TemplateAPI
 from lm_eval.utils import setup_logging
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness import back_ends, compat, kept
+from lm_eval_cora.harness import answer_cache, back_ends, compat
 from lm_eval_cora.harness.arguments import check_tasks_named
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.log import hide_secrets, logger, without_secrets
@@ -41,7 +41,7 @@ class _Place:
 
     def __init__(self, settings: EvaluatorConfig, *, keeps: bool, command: str) -> None:
         self._settings, self.keeps, self._command = settings, keeps, command
-        self._cache: kept.AnswerCache | None = None
+        self._cache: answer_cache.AnswerCache | None = None
         self._option = ""  # with which the same command continues
         self.is_finished = False
         self.unsaved: list[str] = []
@@ -50,7 +50,7 @@ class _Place:
         """Check, before the model is built, that results and answers can be written."""
         settings = self._settings
         if settings.output_path:
-            kept.check_output(settings.output_path)
+            answer_cache.check_output(settings.output_path)
             names = (settings.model_args.get(key) for key in ("pretrained", "model", "path", "engine"))
             if len((name := str(next(filter(None, names), ""))).encode()) > _LONGEST:
                 raise UserError(
@@ -61,20 +61,20 @@ class _Place:
         if settings.use_cache and not self.keeps:
             raise UserError("--no_cache and --use_cache contradict each other. Remove one of them")
         if settings.use_cache:
-            kept.check_cache(kept.cache_file(settings.use_cache))
+            answer_cache.check_cache(answer_cache.cache_file(settings.use_cache))
 
     def with_cache(self, model: Any) -> Any:
         """Wrap a model in a cache if answers are kept."""
         settings = self._settings
         if not self._is_kept:
             return model
-        cache = settings.use_cache or kept.default_cache(
-            settings.output_path, settings.model, settings.model_args, kept.weights_of(model)
+        cache = settings.use_cache or answer_cache.default_cache(
+            settings.output_path, settings.model, settings.model_args, answer_cache.weights_of(model)
         )
         if settings.use_cache:
-            self._cache = kept.AnswerCache(model, kept.cache_file(cache, model.rank))
+            self._cache = answer_cache.AnswerCache(model, answer_cache.cache_file(cache, model.rank))
         else:
-            self._cache = kept.open_cache(model, cache)
+            self._cache = answer_cache.open_cache(model, cache)
         used = self._cache.cache_db.rpartition("_rank")[0]
         self._option = f" with --use_cache {used}" if used != cache else ""
         logger.info("answers are kept in %s (%d so far)", self._cache.cache_db, self._cache.kept)

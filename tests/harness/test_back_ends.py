@@ -17,6 +17,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.harness.answer_cache import check_cache, check_output, default_cache
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.back_ends import (
     check_chat_template,
@@ -33,7 +34,6 @@ from lm_eval_cora.harness.back_ends import (
     warn_without_hub,
 )
 from lm_eval_cora.harness.compat import leave_out_unset
-from lm_eval_cora.harness.kept import check_cache, check_output, default_cache
 from lm_eval_cora.harness.served import patient
 from tests.support.documented import forked, from_start
 from tests.support.messages import tells

@@ -14,7 +14,7 @@ from lm_eval.api.model import CachingLM
 
 from lm_eval_cora.answers.records import Response
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.kept import AnswerCache, cache_file, is_answer, key_for, open_cache
+from lm_eval_cora.harness.answer_cache import AnswerCache, cache_file, is_answer, key_for, open_cache
 from lm_eval_cora.harness.served import NoAnswer
 from tests.support.messages import tells
 from tests.support.served import hostile

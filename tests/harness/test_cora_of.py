@@ -11,7 +11,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.asked import _prompt_of, read_question
+from lm_eval_cora.harness.cora_of import _prompt_of, read_question
 from lm_eval_cora.harness.scoring import score_response
 from lm_eval_cora.runs.rendered import label_in, labels_in
 from lm_eval_cora.variants.divergent import DIVERGENT

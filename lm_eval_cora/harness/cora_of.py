@@ -68,7 +68,7 @@ def _getter(text: str, columns: tuple[str, ...]) -> Getter:
     return Field(text).getter(columns)
 
 
-class AskedTask(CoraTask):
+class CoraOfTask(CoraTask):
     """CoRA of tasks of the harness, which the option `task` names: their data, prompts, exemplars and labels.
 
     A task that scores texts which its prompt does not print is asked in our prompt.
