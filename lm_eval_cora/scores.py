@@ -236,7 +236,7 @@ class Comparison(_Shown, dict[str, Pair]):
     `comparison["cora"]` has `before` and `after`, the two estimates; `value`, the difference after - before; its
     `stderr` and `interval` (95%); and `p_value`, which is below 0.05 exactly if the interval excludes 0. `method` names
     the test: "mcnemar" for shares of the same questions, "t" with clusters, else "normal". One of several pairs also
-    has `together`, the difference with its joint interval, `p_holm` and `p_together`. `compare` returns such an object.
+    has `together`, the difference with its joint interval, and `p_together`. `compare` returns such an object.
 
     Example:
         >>> from lm_eval_cora import compare, score
@@ -259,21 +259,21 @@ class Comparison(_Shown, dict[str, Pair]):
             A DataFrame with a row per metric and the columns `metric`, `before`, `after`, `difference`, `stderr`,
             `low`, `high`, `p_value` and `method`. `low` and `high` are the ends of the 95% confidence interval of the
             difference. They and `p_value` are nan if the metric has no standard error in closed form. The columns
-            `low_together`, `high_together`, `p_holm` and `p_together` hold for all pairs of scores together.
+            `low_together`, `high_together` and `p_together` hold for all pairs of scores together.
         """
         from pandas import DataFrame  # importing it takes half a second
 
         return DataFrame([{"metric": name, **row.numbers} for name, row in self.items()])
 
     def _shown(self) -> _Parts:
-        columns = ["metric", "before", "after", "difference", "stderr", "95%", "p", "p, Holm", "p, all together"]
+        tested = ["95%, all together", "p, all together"] if self._several else ["95%", "p"]
         rows = []
         for name, row in self.items():
-            ps = map(p_as_text, (row.p_value, row.p_holm, row.p_together))
-            rows.append([name, f"{row.before.value:.4f}", f"{row.after.value:.4f}", *cells_of(row, "+"), *ps])
-        shown = len(columns) if self._several else -2
+            pair = row.joint if self._several else row
+            values = [f"{estimate.value:.4f}" for estimate in (row.before, row.after)]
+            rows.append([name, *values, *cells_of(pair, "+"), p_as_text(pair.p_value)])
         title = f"{' - '.join(self._names[::-1])}: {self._size}, paired by question"
-        return title, columns[:shown], [row[:shown] for row in rows], ()
+        return title, ["metric", "before", "after", "difference", "stderr", *tested], rows, ()
 
 
 class Comparisons(dict[tuple[int, int], Comparison]):
@@ -290,7 +290,7 @@ class Comparisons(dict[tuple[int, int], Comparison]):
         >>> list(comparisons)
         [(0, 1), (0, 2), (1, 2)]
         >>> pair = comparisons[0, 2]["bmca@1.0"]
-        >>> round(pair.value, 3), pair.p_value < pair.p_holm < 0.05
+        >>> round(pair.value, 3), pair.p_value <= pair.p_together < 0.05
         (0.333, True)
     """
 
@@ -351,8 +351,8 @@ def compare(before: Scores, after: Scores, *others: Scores, baseline: Scores | N
         >>> change.before.value, change.after.value, change.value
         (0.5, 1.0, 0.5)
         >>> several = compare(score(rows), better, better)
-        >>> several[0, 2]["bmca@1.0"].p_value, several[0, 2]["bmca@1.0"].p_holm
-        (0.5, 1.0)
+        >>> several[0, 2]["bmca@1.0"].p_value, several[0, 2]["bmca@1.0"].p_together
+        (0.5, 0.5)
     """
     sets = (before, after, *others)
     for got in map(type, sets):

@@ -5,8 +5,9 @@ lm-eval-cora gate out/new --baseline out/old --no-worse cora:0.02
 lm-eval-cora gate out/quantised --baseline out/new --same cora:0.02
 lm-eval-cora gate out/new --policy gate.yaml --junit gate.xml --json gate.json
 
-A requirement passes if the whole 95% interval meets it (of --same the 90% interval: two one-sided tests),
-fails if no part of it does, and is undecided otherwise. Exit status 0: all pass; 1: some requirement fails;
+A requirement passes if the whole cautious 95% interval meets it (of --same the 90% interval: two one-sided
+tests), fails if no part of it does, and is undecided otherwise. Each end of a cautious interval holds alone,
+so it may be wider than the 95% interval of report, score and csv. Exit status 0: all pass; 1: some requirement fails;
 2: none fails, but some is undecided; 3: the policy or a run cannot be read. The last line counts the outcomes,
 in colour on a terminal (NO_COLOR=1 switches the colours off).
 """

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil, copysign, inf, isfinite, isnan, nan
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
 
 import yaml
@@ -216,7 +216,7 @@ class Verdict:
         if isnan(self.low):
             return f"{what} has no interval"
         low, high = (end_as_text(end, 4, bounds=self.bounds) for end in (self.low, self.high))
-        interval = f"{what} with the {self.level:.0%} interval {low} to {high}"
+        interval = f"{what} with the cautious {self.level:.0%} interval {low} to {high}"
         if self.outcome == "undecided" and self.is_stopped:
             return f"{interval}; a run with --until '{self.requirement}' decides"
         if not (needed := self.questions_to_decide):
@@ -315,56 +315,84 @@ def no_baseline(before: Run, signature: str, units: Iterable[tuple[str, str]], t
     return f"their settings differ: {'; '.join(differing)}" if differing else ""
 
 
+class _Found(NamedTuple):
+    """What a run says about a requirement."""
+
+    numbers: Difference  # the value, or the difference to the baseline
+    outcome: Outcome
+    sample: Sample | None = None  # from which the number of questions follows that decide it
+
+
 def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
-    """The verdict about a run, or about its paired difference to the baseline: is it at most the margin?"""
-    metric, bound, questions = requirement.metric, requirement.number, len(run.table.sizes)
-    is_same = requirement.sign == "same within"
-    level = requirement.level
-    entry = next(entry for entry in run.entries if entry["metric"] == metric)
-    estimate = run.estimates[metric]
-    sample: Sample | None
+    """The verdict about a run, or about its paired difference to the baseline."""
+    entry = next(entry for entry in run.entries if entry["metric"] == requirement.metric)
+    check_bound(requirement, entry)
     higher = entry.get("higher_is_better")
     known = course(entry, run.table, run.seed, before.table if before else None) if run.is_stopped else None
-    check_bound(requirement, entry)
+    if known is not None:
+        found = _while_asked(run, requirement, before, known, higher)
+    else:
+        found = _of_whole(run, requirement, before, higher)
+    is_open = found.outcome == "undecided"
+    return Verdict(
+        str(requirement),
+        run.task,
+        requirement.metric,
+        found.outcome,
+        *found.numbers,
+        is_difference=before is not None,
+        questions=len(run.table.sizes),
+        questions_to_decide=_questions_to_decide(found, run, requirement, higher) if is_open else None,
+        questions_available=published_questions(run.name) if is_open else None,
+        signature=run.signature or None,
+        level=requirement.level,
+        bounds=requirement.allowed(higher=higher),
+    )
+
+
+def _of_whole(run: Run, requirement: Requirement, before: Run | None, higher: bool | None) -> _Found:
+    """Decide by the cautious interval of a run that asked all of its questions."""
+    estimate = run.estimates[requirement.metric]
+    sample: Sample | None = None
     if before is None:
         sample = Level(estimate, run.table.units)
         numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, run.table.units))
     else:
-        first = before.estimates[metric]
-        numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + level) / 2), cautious=True)
-        sample = None if isnan(numbers.stderr) else replace(Contrast.of(first, estimate), cautious=True)
-        bound = copysign(bound, numbers.value) if is_same else -bound if higher else bound  # the nearer one
-    allowed = requirement.allowed(higher=higher)
-    outcome = decide(numbers.low, numbers.high, *allowed)
+        first = before.estimates[requirement.metric]
+        z = NormalDist().inv_cdf((1 + requirement.level) / 2)
+        numbers = difference(first, estimate, z=z, cautious=True)
+        if not isnan(numbers.stderr):
+            sample = replace(Contrast.of(first, estimate), cautious=True)
     if requirement.sign == "±":
-        outcome = decide_width(numbers.low, numbers.high, bound)
-    if known is not None:
-        value = before.estimates[metric].value if before else 0.0
-        low, high = known.interval(level) if before else estimate.interval
-        numbers = Difference((known if before else estimate).value - value, nan, low - value, high - value)
-        outcome = settled(known, requirement, value, higher)
-    needed, is_open = None, outcome == "undecided"
-    can_plan = is_open and not run.is_stopped and requirement.sign != "±" and abs(numbers.value - bound) > _SAME
-    if can_plan and sample is not None:
-        if isinstance(sample, Contrast) and is_same and abs(numbers.value) < abs(bound):
-            needed = sample_size.questions_for_same(sample, abs(bound), numbers.value)
-        else:
-            needed = sample_size.questions_needed(sample, numbers.value, bound, level=level)
-        needed = needed and ceil(needed * (questions / max(1, run.table.units)))  # questions that share a passage
-    return Verdict(
-        str(requirement),
-        run.task,
-        metric,
-        outcome,
-        *numbers,
-        is_difference=before is not None,
-        questions=questions,
-        questions_to_decide=max(questions + 1, needed) if needed else None,
-        questions_available=published_questions(run.name) if is_open else None,
-        signature=run.signature or None,
-        level=level,
-        bounds=allowed,
-    )
+        return _Found(numbers, decide_width(numbers.low, numbers.high, requirement.number))
+    return _Found(numbers, decide(numbers.low, numbers.high, *requirement.allowed(higher=higher)), sample)
+
+
+def _while_asked(run: Run, requirement: Requirement, before: Run | None, known: Course, higher: bool | None) -> _Found:
+    """Decide by what was certain about the value for all questions when the run stopped."""
+    estimate = run.estimates[requirement.metric]
+    if before is None:
+        return _Found(Difference(estimate.value, nan, *estimate.interval), settled(known, requirement, 0.0, higher))
+    value, (low, high) = before.estimates[requirement.metric].value, known.interval(requirement.level)
+    numbers = Difference(known.value - value, nan, low - value, high - value)
+    return _Found(numbers, settled(known, requirement, value, higher))
+
+
+def _questions_to_decide(found: _Found, run: Run, requirement: Requirement, higher: bool | None) -> int | None:
+    """How many questions would decide an undecided requirement; None if no number is known."""
+    value, margin, sample = found.numbers.value, requirement.number, found.sample
+    nearer = {"no worse by": -margin if higher else margin, "same within": copysign(margin, value)}
+    bound = nearer.get(requirement.sign, margin)
+    if sample is None or run.is_stopped or not abs(value - bound) > _SAME:
+        return None
+    if isinstance(sample, Contrast) and requirement.sign == "same within" and abs(value) < margin:
+        needed = sample_size.questions_for_same(sample, margin, value)
+    else:
+        needed = sample_size.questions_needed(sample, value, bound, level=requirement.level)
+    if not needed:
+        return None
+    questions = len(run.table.sizes)  # several of which may share a passage
+    return max(questions + 1, ceil(needed * (questions / max(1, run.table.units))))
 
 
 def remarks(verdicts: Iterable[Verdict]) -> list[str]:
@@ -388,7 +416,7 @@ def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
         level = " (90%)" if verdict.level == SAME_LEVEL else ""
         interval = f"{number.interval or 'n/a'}{level}"
         rows.append([name, verdict.task, verdict.outcome, number, interval, verdict.questions, more])
-    columns = ["requirement", "task", "outcome", "value", "95%", "questions", "would decide it"]
+    columns = ["requirement", "task", "outcome", "value", "cautious 95%", "questions", "would decide it"]
     return Table(f"{model}: {overall(verdicts)}", columns, rows)
 
 

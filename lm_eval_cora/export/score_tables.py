@@ -7,7 +7,7 @@ from math import isnan
 
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.comparison import Comparisons
-from lm_eval_cora.report.result_tables import _MARKS, model_table, number_of_questions
+from lm_eval_cora.report.result_tables import model_table, number_of_questions
 from lm_eval_cora.report.writing import free_name
 from lm_eval_cora.runs.model_run import Run, by_task, check_metrics, lead_of, not_comparable
 from lm_eval_cora.runs.task_files import printed_name
@@ -27,7 +27,6 @@ _ESCAPED[ord(FALLS)] = r"$\searrow$"
 _INTERVAL = re.compile(r"([-+]?[\d.]+) to ([-+]?[\d.]+)")
 _POWER = re.compile(r"([\d.]+)e([-+]\d+)")
 _OF_A_COLUMN = 4  # largest number of columns of a table that fits into a column of text
-_BOLD = " Bold: the best model, and all models that paired tests at 5% do not tell apart from it."
 
 
 def _scores(runs: Sequence[Run], metrics: Sequence[str]) -> Iterator[Table]:
@@ -39,7 +38,7 @@ def _scores(runs: Sequence[Run], metrics: Sequence[str]) -> Iterator[Table]:
             comparable = not any(not_comparable(of_task[0], run) for run in of_task[1:])
             table = model_table(of_task, lead, comparable=comparable, chosen=chosen)
             columns = [" ".join(map(printed_name, column.split(" "))) for column in table.columns]
-            note = f"{number_of_questions(of_task)}. {table.note.replace(_MARKS, _BOLD)}"
+            note = f"{number_of_questions(of_task)}. {table.note}"
             yield replace(table, title=task, columns=columns, note=note)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import erfc, hypot, inf, isfinite, isnan, nan, sqrt
@@ -213,7 +213,6 @@ class Pair:
         p_value: P-value of the difference.
         together: The difference with an interval that holds for all pairs of models together (max-t).
         p_together: P-value for all pairs together (max-t).
-        p_holm: P-value for all pairs together, by Holm's method; see `holm`.
     """
 
     before: Estimate
@@ -223,7 +222,6 @@ class Pair:
     p_value: float
     together: Difference
     p_together: float
-    p_holm: float
 
     @property
     def value(self) -> float:
@@ -239,6 +237,11 @@ class Pair:
     def interval(self) -> tuple[float, float]:
         """The 95% confidence interval of the difference of this pair alone."""
         return self.change.low, self.change.high
+
+    @property
+    def joint(self) -> Pair:
+        """The pair with the interval and the p-value that hold for all pairs of models together."""
+        return replace(self, change=self.together, p_value=self.p_together)
 
     @property
     def method(self) -> str:
@@ -268,7 +271,6 @@ class Pair:
             "method": self.method,
             "low_together": self.together.low,
             "high_together": self.together.high,
-            "p_holm": self.p_holm,
             "p_together": self.p_together,
         }
 
@@ -287,7 +289,7 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> dict
     The p-value and the interval of a pair alone do not depend on the other models. All intervals `together` contain the
     true differences in 95% of the samples. `p_together` is the probability that the largest of all standardised
     differences is at least as large as that of the pair, if no model differs from another: one below 0.05 then occurs
-    in at most 5% of the samples. The same holds for `p_holm`.
+    in at most 5% of the samples.
 
     Args:
         estimates: A metric of K models, from the same N questions.
@@ -310,7 +312,7 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> dict
     p_values = [test.p_value if test else p_value(*each) for each, test in zip(both, tests, strict=True)]
     largest = _largest(estimates, pairs)
     z = _quantile(largest)
-    rows = zip(pairs, both, tests, p_values, holm(p_values), strict=True)
+    rows = zip(pairs, both, tests, p_values, strict=True)
     return {
         pair: Pair(
             *each,
@@ -319,9 +321,8 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> dict
             p,
             difference(*each, z=z),
             _adjusted(p, test, largest, len(pairs)),
-            adjusted,
         )
-        for pair, each, test, p, adjusted in rows
+        for pair, each, test, p in rows
     }
 
 
@@ -332,24 +333,6 @@ def pairs_by_metric(
     counts = Counter(name for own in models for name in own)
     names = [name for name, count in counts.items() if count > 1]
     return {name: pairwise([own.get(name, UNDEFINED) for own in models], baseline) for name in names}
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted for several tests by Holm's method; the probability of any false rejection is at most 5%.
-
-    Of m p-values in order, the i-th smallest becomes the largest of (m - j + 1) p_j for all j <= i, at most 1. Unknown
-    p-values, nan, stay so and do not count. Source: Holm 1979.
-
-    Example:
-        >>> holm([0.03, 0.01, 0.5])
-        [0.06, 0.03, 0.5]
-    """
-    known = sorted((p, place) for place, p in enumerate(p_values) if not isnan(p))
-    adjusted, least = list(p_values), 0.0
-    for rank, (p, place) in enumerate(known):
-        least = max(least, min(1.0, (len(known) - rank) * p))
-        adjusted[place] = least
-    return adjusted
 
 
 def together(
@@ -420,7 +403,7 @@ def p_value(before: Estimate, after: Estimate) -> float:
     return erfc(z / sqrt(2))
 
 
-def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
+def leading(estimates: Sequence[Estimate], *, higher: bool = True, paired: bool = True) -> set[int]:
     """The best of several models, and all that cannot be told apart from it.
 
     A model is told apart if the interval of its difference to the best one, one of all pairs together, excludes 0.
@@ -428,6 +411,8 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
     Args:
         estimates: A metric of K models, from the same questions.
         higher: Whether a higher value is better.
+        paired: Whether the differences are paired by question. Else only the standard errors are compared, which is
+            conservative.
 
     Returns:
         Indices of models; empty if all values are undefined, or if a difference to the best one has no interval.
@@ -441,11 +426,28 @@ def leading(estimates: Sequence[Estimate], *, higher: bool = True) -> set[int]:
     if not values:
         return set()
     best = max(values, key=lambda k: values[k] if higher else -values[k])
-    pairs = [(k, best) for k in values if k != best]
-    found = together(estimates, pairs, among=list(combinations(values, 2)))
-    if any(isnan(change.low) for change in found):
+    compared = _together_with(estimates, list(combinations(values, 2)), paired=paired)
+    found = {k: compared(k, best) for k in values if k != best}
+    if any(isnan(change.low) for change in found.values()):
         return set()
-    return {best} | {k for (k, _), change in zip(pairs, found, strict=True) if not differs(change)}
+    return {best} | {k for k, change in found.items() if not differs(change)}
+
+
+def _together_with(
+    estimates: Sequence[Estimate], among: Sequence[tuple[int, int]], *, paired: bool
+) -> Callable[[int, int], Difference]:
+    """A function of two models that returns their difference, with an interval that holds for all pairs `among`."""
+    if paired:
+        z = _quantile(_largest(estimates, among))
+        return lambda one, other: difference(estimates[one], estimates[other], z=z)
+    z = _quantile(_largest_of(np.diag([estimate.stderr**2 for estimate in estimates]), among))
+
+    def unpaired(one: int, other: int) -> Difference:
+        value = estimates[other].value - estimates[one].value
+        error = hypot(estimates[one].stderr, estimates[other].stderr)
+        return Difference(value, error, value - z * error, value + z * error)
+
+    return unpaired
 
 
 def distinguishable_groups(
@@ -454,18 +456,10 @@ def distinguishable_groups(
     """Groups of models, the best first; a model begins one if it can be told apart from the best of the one before."""
     if not estimates or any(isnan(each.stderr) or (paired and each.influence is None) for each in estimates):
         return []
-    everyone = list(combinations(range(len(estimates)), 2))
-    variances = np.diag([estimate.stderr**2 for estimate in estimates])
-    z = _quantile(_largest(estimates, everyone) if paired else _largest_of(variances, everyone))
-
-    def is_apart(one: Estimate, best: Estimate) -> bool:
-        if paired:
-            return differs(difference(one, best, z=z))
-        return abs(best.value - one.value) > z * hypot(one.stderr, best.stderr)
-
+    compared = _together_with(estimates, list(combinations(range(len(estimates)), 2)), paired=paired)
     groups: list[list[int]] = []
     for k in sorted(range(len(estimates)), key=lambda k: -estimates[k].value if higher else estimates[k].value):
-        if not groups or is_apart(estimates[k], estimates[groups[-1][0]]):
+        if not groups or differs(compared(k, groups[-1][0])):
             groups.append([])
         groups[-1].append(k)
     return groups

@@ -1,7 +1,7 @@
 """Group the scores of a task into tables of comparable models, from runs and records, and rank the models of each."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from hashlib import sha256
@@ -16,7 +16,7 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.content import Dots
 from lm_eval_cora.report.headline import spoken
-from lm_eval_cora.report.result_tables import NO_BEST, best_of
+from lm_eval_cora.report.result_tables import NO_BEST, in_bold, scores_disagree
 from lm_eval_cora.runs.files import files_in, grouped_by, part_of, read_json
 from lm_eval_cora.runs.model_run import Run, first_defined
 from lm_eval_cora.runs.samples import Samples
@@ -161,9 +161,10 @@ def _board(task: str, title: str, lead: str, entries: Sequence[Standing], unrank
     is_paired = all(entry.is_paired for entry in ranked)
     groups = distinguishable_groups([entry.scores[lead] for entry in ranked], higher=higher, paired=is_paired)
     basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
-    best: Collection[int] = groups[0] if groups and len(ranked) > 1 else ()
-    if best and not (best := best_of(best, lead, [entry.scores for entry in ranked])):
+    scores = [entry.scores for entry in ranked]
+    if groups and scores_disagree(lead, scores):
         groups, basis = [], NO_BEST
+    best = in_bold(lead, scores, higher=higher, paired=is_paired) if groups else ()
     group_of = {place: group for group, places in enumerate(groups, 1) for place in places}
     rows = [
         BoardRow(

@@ -16,7 +16,7 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.changed import WhatChanged, what_changed
 from lm_eval_cora.report.markdown import identity_of
-from lm_eval_cora.report.pictures import ALONE, NOTE_ON_KINDS, TESTED, kinds_table, pairs_table, tested
+from lm_eval_cora.report.pictures import NOTE_ON_KINDS, TESTED, kinds_table, pairs_table, tested
 from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.documents import DocumentRun, documents_differ
@@ -27,16 +27,14 @@ from lm_eval_cora.runs.task_files import printed_name
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import CellRows, Table
 
-_NOTES = (
-    "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline.",
-    "The 95% interval and p are those of a pair alone: the interval excludes 0 exactly if p is below 0.05.",
-)
+_NEW_MINUS_OLD = "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline."
+_ALONE = "The 95% interval excludes 0 exactly if p is below 0.05."
 _TOGETHER = (
-    "The interval and the p-value for all pairs of a table together (max-t) agree in the same way; p, Holm is Holm's "
-    "adjusted p-value."
+    "The 95% intervals and p-values hold for all pairs of a table together (max-t): an interval excludes 0 exactly if "
+    "its p is below 0.05."
 )
 _RANKS = "* ranks the models."
-_SENTENCES = (*_NOTES, *METHODS.values(), _TOGETHER, CORA_FALLS, NOTE_ON_KINDS, _RANKS)
+_SENTENCES = (_NEW_MINUS_OLD, _ALONE, _TOGETHER, *METHODS.values(), CORA_FALLS, NOTE_ON_KINDS, _RANKS)
 # Ways in which the data of two runs of a task can match, the strictest first.
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
     lambda one, other: one == other,
@@ -164,9 +162,9 @@ def _add(
         methods = {pair.method for name in names for pair in chosen[name].values()}
         texts = {
             f"{size}.": paper,
-            **dict.fromkeys(_NOTES, True),
+            _NEW_MINUS_OLD: True,
+            _TOGETHER if several else _ALONE: True,
             **{reason: method in methods for method, reason in METHODS.items()},
-            _TOGETHER: several,
             CORA_FALLS: "cora" in names and any(cora_falls(*each) for each in rights),
             _RANKS: not (paper or several) and lead in names,
         }
@@ -187,12 +185,12 @@ def _add(
         value |= {"runs": identities, "notes": notes} if of_cora else {}
     else:
         rows: CellRows = [
-            [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)[:ALONE]]
+            [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)]
             for name, own in chosen.items()
             for pair in own.values()
         ]
         title = f"{task}: {'differences' if paper else size}"
-        add(Table(title, ["metric", *models, *TESTED[:ALONE]], rows), chosen)
+        add(Table(title, ["metric", *models, *TESTED], rows), chosen)
         value |= dict(zip(("before", "after"), identities, strict=True))
         value["metrics"] = {name: _two_as_json(*own.values()) for name, own in chosen.items()}
         if of_cora:
@@ -236,7 +234,6 @@ def _several_as_json(
                 "after": runs[new].model,
                 "difference": pair.together,
                 "alone": pair.change,
-                "p_holm": pair.p_holm,
                 "p_together": pair.p_together,
             }
             for (old, new), pair in pairs.items()

@@ -24,6 +24,7 @@ from lm_eval_cora.report.boards import Board, BoardRow
 from lm_eval_cora.report.canvas import template_text
 from lm_eval_cora.report.content import Block, Examples, Report
 from lm_eval_cora.report.figures import draw
+from lm_eval_cora.report.result_tables import BOLD
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.writing import free_name
 from lm_eval_cora.runs.model_run import Run
@@ -130,7 +131,7 @@ def run_reports(folder: Path) -> Iterator[Callable[[Run], Path]]:
 def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: Sequence[str] = ()) -> str:
     """Render boards as one page that needs neither a network nor other files."""
     content: dict[str, Any] = {"boards": boards, "models": _by_model(boards), "notes": notes, "beside": beside}
-    content |= {"falls": f"{FALLS} {CORA_FALLS}", "can_draw": find_spec("matplotlib")}
+    content |= {"falls": f"{FALLS} {CORA_FALLS}", "bold": BOLD, "can_draw": find_spec("matplotlib")}
     content |= {"tasks": [*dict.fromkeys(board.task for board in boards)], "href": lambda path: href(path, folder)}
     content["all_settings"] = [*dict.fromkeys(board.settings for board in boards)]
     content["csv"] = b64encode(boards_as_csv(boards).encode("utf-8", "backslashreplace")).decode()

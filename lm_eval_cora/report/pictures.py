@@ -186,22 +186,22 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
 
 
 def pairs_table(title: str, names: Sequence[str], pairs: Mapping[tuple[int, int], Pair]) -> Table:
-    """Pairs of models as a table; several ones also with the numbers for all pairs together."""
-    shown = len(TESTED) if len(pairs) > 1 else ALONE
-    rows = [[f"{names[new]} - {names[old]}", *tested(pair)[:shown]] for (old, new), pair in pairs.items()]
-    return Table(title, ["models", *TESTED[:shown]], rows)
+    """Pairs of models as a table; the intervals and p-values of several ones hold for all of them together."""
+    several = len(pairs) > 1
+    rows = [
+        [f"{names[new]} - {names[old]}", *tested(pair.joint if several else pair)] for (old, new), pair in pairs.items()
+    ]
+    return Table(title, ["models", *(TESTED_TOGETHER if several else TESTED)], rows)
 
 
-ALONE = 4  # number of columns that a pair alone has
-TESTED = ("new minus old", "95%", "lost : gained", "p", "95%, all together", "p, Holm", "p, all together")
+TESTED = ("new minus old", "95%", "lost : gained", "p")
+TESTED_TOGETHER = ("new minus old", "95%, all together", "lost : gained", "p, all together")
 
 
 def tested(pair: Pair) -> list[Cell]:
     """The cells of a pair; see `TESTED`."""
     counts = f"{pair.test.lost} : {pair.test.gained}" if pair.test else ""
-    alone, together = (Number.of_difference(change).with_interval for change in (pair.change, pair.together))
-    p, *adjusted = map(p_as_text, (pair.p_value, pair.p_holm, pair.p_together))
-    return [*alone, counts, p, together[1], *adjusted]
+    return [*Number.of_difference(pair.change).with_interval, counts, p_as_text(pair.p_value)]
 
 
 def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:

@@ -1,9 +1,9 @@
 """Tables of scores: the models of a task, all metrics, all runs of a probe, the REVAS study, and SCORE's row."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from math import nan
+from math import isnan, nan
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
@@ -18,11 +18,10 @@ from lm_eval_cora.tables.number import FALLS, Number
 from lm_eval_cora.tables.table import Cell, CellRows, Table
 from lm_eval_cora.variants.alterations import COUNTS
 
+Scores = Mapping[str, Estimate]  # of a model, by name of the metric
 MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "invalid")  # in the table of models, after the one that leads
-_MARKS = (
-    " Bold: the best model, and all models that cannot be told apart from it. The differences are paired by question, "
-    "and their intervals hold for all pairs of models together."
-)
+BOLD = "Bold: the best model, and all models that cannot be told apart from it; nothing if these are all models."
+_MARKS = f" {BOLD} The differences are paired by question, and their intervals hold for all pairs of models together."
 _NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
 _EARLY = " †: the run did not ask all variants (--stop, --budget or --until)."
 NO_BEST = (
@@ -98,24 +97,31 @@ def _falls(cells: Iterable[Cell]) -> str:
     return f" {FALLS} {CORA_FALLS}" if any(isinstance(cell, Number) and cell.falls for cell in cells) else ""
 
 
-def best_of(places: Collection[int], metric: str, scores: Sequence[Mapping[str, Estimate]]) -> Collection[int]:
-    """The models with the best value of a metric that it may mark as the best; see NO_BEST."""
-    if metric != "cora" or not places:
-        return places
-    cora, right, full = ([own.get(name, UNDEFINED).value for own in scores] for name in ("cora", "mcqa", "bmca@1.0"))
-    led = [k for k in places if not (cora_falls(right[k], full[k]) and any(other > full[k] for other in full))]
-    return led if max(places, key=cora.__getitem__) in led else ()
+def in_bold(metric: str, scores: Sequence[Scores], *, higher: bool, paired: bool = True) -> set[int]:
+    """The models to print in bold, by the rule `BOLD`; none if the scores disagree, see `NO_BEST`."""
+    estimates = [own.get(metric, UNDEFINED) for own in scores]
+    best = metrics.leading(estimates, higher=higher, paired=paired)
+    are_alike = len(best) == sum(not isnan(estimate.value) for estimate in estimates)
+    return set() if are_alike or scores_disagree(metric, scores) else best
+
+
+def scores_disagree(metric: str, scores: Sequence[Scores]) -> bool:
+    """Whether the highest CoRA falls, and another model has more questions right in all variants; see `NO_BEST`."""
+    known = [own for own in scores if not isnan(own.get("cora", UNDEFINED).value)]
+    if metric != "cora" or not known:
+        return False
+    full = [own.get("bmca@1.0", UNDEFINED).value for own in scores]
+    top = max(known, key=lambda own: own["cora"].value)
+    right, of_top = (top.get(name, UNDEFINED).value for name in ("mcqa", "bmca@1.0"))
+    return cora_falls(right, of_top) and any(other > of_top for other in full)
 
 
 def _marked(runs: Runs, entry: Entry, *, comparable: bool) -> list[Number]:
     """The numbers of a metric, with marks if there are several models and a better direction; see _NO_MARK."""
-    estimates = [run.estimates.get(entry["metric"], UNDEFINED) for run in runs]
-    higher = entry.get("higher_is_better")
-    can_have_marks = len(runs) > 1 and comparable and higher is not None
-    best = metrics.leading(estimates, higher=bool(higher)) if can_have_marks and ranks_models(entry) else set()
-    scores = [run.estimates for run in runs]
-    marked = best_of(best, entry["metric"], scores)
-    return [Number.of_metric(entry["metric"], own, best=place in marked) for place, own in enumerate(scores)]
+    name, higher, scores = entry["metric"], entry.get("higher_is_better"), [run.estimates for run in runs]
+    can_have_marks = comparable and higher is not None and ranks_models(entry)
+    bold = in_bold(name, scores, higher=bool(higher)) if can_have_marks else set()
+    return [Number.of_metric(name, own, best=place in bold) for place, own in enumerate(scores)]
 
 
 def overviews(by_task: Mapping[str, Runs]) -> list[Table]:

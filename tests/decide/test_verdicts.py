@@ -68,7 +68,9 @@ def test_outcomes_by_the_interval(runs):
 def test_the_number_of_questions_that_would_decide(runs):
     found = verdict_on(runs[0], "mcqa>=0.75")
     assert found.questions_to_decide == 574
-    assert tells(found.reason, "0.8000 with the 95% interval 0.7082 to 0.8733", "574 questions would decide it", "0.8")
+    assert tells(
+        found.reason, "0.8000 with the cautious 95% interval 0.7082 to 0.8733", "574 questions would decide it", "0.8"
+    )
     assert verdict_on(runs[0], "mcqa>=0.8").questions_to_decide is None  # the value is the bound
     assert verdict_on(runs[0], "mcqa>=0.708").questions_to_decide is None  # decided
 
@@ -77,6 +79,14 @@ def test_questions_that_share_passages_come_with_their_passages(runs):
     pairs = replace(runs[0], table=replace(runs[0].table, clusters=tuple(f"p{number // 2}" for number in range(100))))
     passages = questions_needed(Level(pairs.estimates["mcqa"], 50), 0.8, 0.75)
     assert verdict_on(pairs, "mcqa>=0.75").questions_to_decide == 2 * passages
+
+
+def test_the_cautious_interval_has_its_own_name_and_contains_the_one_of_reports():
+    """None of 10: Wilson's interval of reports ends at 0.278, and with ends that hold alone it ends at 0.308."""
+    run = run_by_hand({"original": "0" * 10, "x": "0" * 10})
+    table = as_table([verdict_on(run, "mcqa<=0.29")], "a model")
+    assert dict(zip(table.columns, table.rows[0], strict=True))["cautious 95%"] == "0.000 to 0.308"
+    assert run.estimates["mcqa"].interval == pytest.approx((0, 0.278), abs=5e-4)
 
 
 def test_so_many_questions_decide_with_the_probability_that_is_promised():
@@ -126,7 +136,7 @@ def test_the_same_within_a_margin(runs):
     assert open_one.outcome == "undecided"
     contrast = Contrast.of(good.estimates["mcqa"], worse.estimates["mcqa"])
     assert open_one.questions_to_decide == questions_for_same(contrast, 0.12, open_one.value)
-    assert "with the 90% interval" in open_one.reason
+    assert "with the cautious 90% interval" in open_one.reason
     assert str(as_table([open_one], "m").rows[0][4]).endswith("(90%)")
     (case,) = ElementTree.fromstring(as_junit([open_one], "m")).iter("testcase")
     assert case.get("name") == "mcqa same within 0.12"

@@ -52,12 +52,13 @@ def test_no_model_is_the_best_by_a_cora_that_falls_where_another_has_more_right_
     assert (found, board.basis) == ([("steep", 0, False, True), ("steady", 0, False, False)], NO_BEST)
 
 
-def test_a_cora_that_falls_is_not_among_the_best_beside_a_model_with_more_right_in_all_variants():
-    """CoRA: 0.5 * 0.6 = 0.300, 0.326 * 0.904 = 0.295, and 0.9 * 0.32 = 0.288, which falls. All are alike."""
-    (board,) = boards_of("cora_x", [scored("steady", 0.5, 0.1), scored("steep", 0.9, 0.22)])
-    assert [(row.entry.model, row.lead.best) for row in board.rows] == [("steady", True), ("steep", True)]
-    (board,) = boards_of("cora_x", [scored("steady", 0.326, 0.23), scored("steep", 0.9, 0.22)])
-    assert [(row.entry.model, row.lead.best) for row in board.rows] == [("steady", True), ("steep", False)]
+def test_a_model_that_cannot_be_told_apart_from_the_best_is_bold_although_its_cora_falls():
+    """CoRA: 0.326 * 0.904 = 0.295, 0.9 * 0.32 = 0.288, which falls, and 0.2 * 0.8 = 0.16."""
+    alike = [scored("steady", 0.326, 0.23), scored("steep", 0.9, 0.22)]
+    (board,) = boards_of("cora_x", [*alike, scored("low", 0.2, 0.0)])
+    assert [row.lead.best for row in board.rows] == [True, True, False]
+    (board,) = boards_of("cora_x", alike)  # where all are alike, none is bold
+    assert [row.lead.best for row in board.rows] == [False, False]
 
 
 def test_paired_answers_tell_more_models_apart():

@@ -62,6 +62,22 @@ def test_where_cora_falls_it_has_a_mark_with_its_reason_and_is_not_the_best():
     assert FALLS not in result_tables.model_table(runs[1:], "cora", comparable=True).note
 
 
+def answered(questions, right, all_right):
+    """The first questions right in the original, and fewer of them in a variant."""
+    return {"original": "1" * right + "0" * (questions - right), "a": "1" * all_right + "0" * (questions - all_right)}
+
+
+def test_a_model_is_bold_exactly_if_it_cannot_be_told_apart_from_the_best():
+    """CoRA is 0.8 (1 - 0.8 + 0.45) = 0.52 and 0.78 (1 - 0.78 + 0.41) = 0.49, which falls; the third model has 0.1."""
+    alike = {"best": answered(100, 80, 45), "second": {**answered(100, 78, 41), "a": "0" * 30 + "1" * 41 + "0" * 29}}
+    runs = runs_by_hand({**alike, "low": answered(100, 10, 10)})
+    assert marked(result_tables.model_table(runs, "cora", comparable=True))["cora"] == ["best", "second"]
+    assert bests(result_tables.score_table(runs, comparable=True))["cora"] == [True, True, False]
+    for own in (runs[:2], runs_by_hand(dict.fromkeys("abc", GOOD))):  # where all are alike, none is bold
+        assert not marked(result_tables.model_table(own, "cora", comparable=True))
+        assert result_tables.BOLD not in result_tables.score_table(own, comparable=True).note
+
+
 def test_lower_is_better_for_invalid_answers(tmp_path):
     shares = {"a": 0.2, "b": 0.95}
     runs = read_runs([write_answers(tmp_path / f"{name}.jsonl", answers(name, shares[name], 40)) for name in shares])
@@ -109,7 +125,7 @@ def test_metrics_of_the_models_own_questions_have_no_marks(demo, tmp_path):
     own = [name for name in rows if name.startswith(("tf_", "confidence_", "recall_", "replaced_acc"))]
     assert len(own) > 3
     assert not any(any(rows[name]) for name in own)
-    assert rows["mcqa"][1]
+    assert rows["acc"] == [False, True]
 
 
 def test_the_first_rows_are_the_main_scores(demo, runs):
