@@ -18,9 +18,9 @@ from lm_eval_cora.metrics.paired import Pair, pairs_by_metric, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.runs.collected import Collected
+from lm_eval_cora.runs.comparable import answers_differ, not_comparable, only_in_one
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.model_run import Run, not_comparable
-from lm_eval_cora.runs.signature import only_in_one
+from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.task_files import facts_named
 from lm_eval_cora.tables.number import end_as_text, p_as_text
 from lm_eval_cora.tables.text import table_as_text
@@ -382,7 +382,7 @@ def _not_alike(before: Scores, after: Scores) -> str:
     if before._run and after._run:
         return not_comparable(before._run, after._run)
     if before._collected and after._collected:
-        return before._collected.differs_from(after._collected)
+        return answers_differ(before._collected, after._collected)
     if not (before._asked and after._asked):
         return "it is unknown whether both were asked the same. Make both with score, with read, or with read_runs"
     if only := only_in_one(before._table.question_ids, after._table.question_ids, "questions"):

@@ -20,7 +20,8 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.metrics.stopping import requests_until_wrong
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.runs.model_run import Run, by_task, check_metric, lead_of, not_comparable
+from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.model_run import Run, by_task, check_metric, lead_of
 from lm_eval_cora.runs.task_files import published_questions
 from lm_eval_cora.tables.table import Cell, CellRows, Table
 

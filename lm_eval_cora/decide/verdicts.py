@@ -23,8 +23,9 @@ from lm_eval_cora.metrics.sequences import Course
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.questions.rows import reading
-from lm_eval_cora.runs.model_run import Run, not_comparable
-from lm_eval_cora.runs.signature import differences_between, how_asked, signature_parts
+from lm_eval_cora.runs.comparable import differences_between, not_comparable
+from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.signature import how_asked, signature_parts
 from lm_eval_cora.runs.task_files import published_questions
 from lm_eval_cora.tables.number import Number, end_as_text
 from lm_eval_cora.tables.table import Cell, CellRows, Table

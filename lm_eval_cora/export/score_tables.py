@@ -9,7 +9,8 @@ from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.comparison import Comparisons
 from lm_eval_cora.report.result_tables import model_table, number_of_questions
 from lm_eval_cora.report.writing import free_name
-from lm_eval_cora.runs.model_run import Run, by_task, check_metrics, lead_of, not_comparable
+from lm_eval_cora.runs.comparable import not_comparable
+from lm_eval_cora.runs.model_run import Run, by_task, check_metrics, lead_of
 from lm_eval_cora.runs.task_files import printed_name
 from lm_eval_cora.tables.number import FALLS, Number
 from lm_eval_cora.tables.table import Cell, Table

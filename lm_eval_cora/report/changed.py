@@ -16,7 +16,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate, ratio_of
 from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.runs.documents import DocumentRun, lines_of
+from lm_eval_cora.runs.documents import lines_of
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import response_text
 from lm_eval_cora.tables.number import Number
@@ -82,12 +82,10 @@ class WhatChanged:
         return [Table(title, ["change", "answers", "share", "95%"], shares), *([of_answers] if rows else [])]
 
 
-def what_changed(before: Run | DocumentRun, after: Run | DocumentRun, metric: str = "") -> WhatChanged:
+def what_changed(before: Run, after: Run, metric: str = "") -> WhatChanged:
     """Find the answers that changed between two comparable runs; of other tasks by a metric, the first one if empty."""
-    if isinstance(before, DocumentRun) and isinstance(after, DocumentRun):
+    if before.scores:
         return _of_documents(before, after, metric)
-    assert isinstance(before, Run)
-    assert isinstance(after, Run)
     table, changes = before.table, changes_of(before, after)
     asked = table.sum_by_question(~table.skipped & ~after.table.skipped)
     every = {"changed": np.logical_or.reduce(list(changes.values())), **changes}
@@ -143,7 +141,7 @@ def _said(record: Record) -> str:
     return record.said(letters=True) or ("right" if record.correct else "wrong")  # without picks
 
 
-def _of_documents(before: DocumentRun, after: DocumentRun, metric: str) -> WhatChanged:
+def _of_documents(before: Run, after: Run, metric: str) -> WhatChanged:
     """The documents whose answer or whose value of a metric changed: a lower value is lost, a higher one won."""
     name = metric or next(iter(before.estimates))
     one, other = (lines_of(run) for run in (before, after))

@@ -19,10 +19,9 @@ from lm_eval_cora.report.markdown import identity_of
 from lm_eval_cora.report.pictures import NOTE_ON_KINDS, TESTED, kinds_table, pairs_table, tested
 from lm_eval_cora.report.result_tables import score_table
 from lm_eval_cora.runs.by_kind import kinds_compared
-from lm_eval_cora.runs.documents import DocumentRun, documents_differ
-from lm_eval_cora.runs.files import grouped_by
+from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
-from lm_eval_cora.runs.model_run import Run, Runs, check_metrics, lead_of, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import Run, Runs, check_metrics, lead_of
 from lm_eval_cora.runs.task_files import printed_name
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import CellRows, Table
@@ -77,14 +76,12 @@ def compare_models(
         raise UserError(f"--changed: expected two models, got {len(contestants)}. Pass one path for each")
     order = _with_baseline_first(contestants, baseline)
     groups, alone = matched([contestant.runs for contestant in order])
-    documents, also_alone = matched_documents([contestant.documents for contestant in order])
-    all_groups: list[Sequence[Run | DocumentRun]] = [*groups, *documents]
-    if not all_groups:
+    if not groups:
         tasks = [f"{c.name} has {', '.join(c.tasks)}" for c in contestants]
         raise UserError(f"there is no task in common: {'; '.join(tasks)}")
-    check_metrics(metrics, list(chain.from_iterable(all_groups)))
+    check_metrics(metrics, list(chain.from_iterable(groups)))
     found = Comparisons()
-    for group in all_groups:
+    for group in groups:
         task = group[0].task
         if baseline is not None and group[0].model != order[0].name:
             found.notes.append(f"{task}: not compared, because the baseline {order[0].name} does not have it")
@@ -96,7 +93,7 @@ def compare_models(
                 pair = task if len(runs) == 2 else f"{task}, {runs[0].model} and {run.model}"
                 found.notes += [f"{pair}: {note}" for note in setting_differences(runs[0], run)]
             if not any(run.estimates for run in runs):
-                if task not in {own[0].task for own in groups}:  # there its responses are compared
+                if task not in {own[0].task for own in groups if not own[0].scores}:  # there its responses are compared
                     found.refused.append(f"{task}: no metric is a mean over documents, so there is nothing to compare")
             elif changed:
                 own = [metric for metric in metrics if metric in runs[0].estimates]
@@ -104,8 +101,8 @@ def compare_models(
                     found.changed.append(what_changed(runs[0], runs[1], *own[:1]))
             else:
                 _add(runs, found, None if baseline is None else 0, metrics, paper)
-    if alone or also_alone:
-        found.notes.append(f"not compared, because only one model has it: {', '.join([*alone, *also_alone])}")
+    if alone:
+        found.notes.append(f"not compared, because only one model has it: {', '.join(alone)}")
     return found
 
 
@@ -122,15 +119,12 @@ def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None
     return [*chosen, *(c for c in contestants if c is not chosen[0])]
 
 
-def _comparable(
-    group: Sequence[Run | DocumentRun], found: Comparisons, *, one_pair: bool
-) -> Iterator[list[Run | DocumentRun]]:
+def _comparable(group: Runs, found: Comparisons, *, one_pair: bool) -> Iterator[list[Run]]:
     """Yield the runs of a task that can be compared with each other; record why others cannot."""
-    differ: Callable[[Any, Any], str] = not_comparable if isinstance(group[0], Run) else documents_differ
     left = list(group)
     while len(left) > 1:
         first, *others = left
-        reasons = {run.model: differ(first, run) for run in others}
+        reasons = {run.model: not_comparable(first, run) for run in others}
         comparable = [first, *(run for run in others if not reasons[run.model])]
         left = [run for run in others if reasons[run.model]]
         for run in left:
@@ -142,12 +136,10 @@ def _comparable(
             return
 
 
-def _add(
-    runs: Sequence[Run | DocumentRun], found: Comparisons, baseline: int | None, metrics: Sequence[str], paper: bool
-) -> None:
+def _add(runs: Runs, found: Comparisons, baseline: int | None, metrics: Sequence[str], paper: bool) -> None:
     """Add the differences of comparable runs: a table of metrics for two, and tables of pairs for more."""
-    of_cora = [run for run in runs if isinstance(run, Run)]
-    lead = lead_of(of_cora) if of_cora else ""
+    of_cora = [run for run in runs if not run.scores]
+    lead = lead_of(runs)
     pairs = compared_metrics([run.estimates for run in runs], baseline)
     task, size, models, several = runs[0].task, runs[0].size, [run.model for run in runs], len(runs) > 2
     if not metrics and several and of_cora:
@@ -172,7 +164,7 @@ def _add(
         found.tables.append(replace(shown, note="\n".join(text for text, is_needed in texts.items() if is_needed)))
 
     value: dict[str, Any] = {"task": task, runs[0].units: len(runs[0].ids)}
-    identities = [identity_of(run) if isinstance(run, Run) else {"model": run.model} for run in runs]
+    identities = [identity_of(run) if of_cora else {"model": run.model} for run in runs]
     notes = [f"{run.model}: {note}" for run in of_cora for note in run.warnings]
     if several:
         if not paper:
@@ -206,7 +198,7 @@ def _add(
     ]
 
 
-def _values(runs: Sequence[Run | DocumentRun], of_cora: Runs, named: Callable[[str], str]) -> Table:
+def _values(runs: Runs, of_cora: Runs, named: Callable[[str], str]) -> Table:
     """The table of the values of several models."""
     names = dict.fromkeys(name for run in runs for name in run.estimates)
     values: CellRows = [[name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names]
@@ -222,9 +214,7 @@ def _two_as_json(pair: Pair) -> dict[str, Any]:
     return estimates | {"p_value": pair.p_value, "method": pair.method}
 
 
-def _several_as_json(
-    runs: Sequence[Run | DocumentRun], metric: str, pairs: Mapping[tuple[int, int], Pair]
-) -> dict[str, Any]:
+def _several_as_json(runs: Runs, metric: str, pairs: Mapping[tuple[int, int], Pair]) -> dict[str, Any]:
     return {
         "values": {run.model: run.estimates.get(metric, UNDEFINED) for run in runs},
         "pairs": [
@@ -287,7 +277,7 @@ def _pairs(before: Runs, after: Runs) -> list[tuple[Run, Run]]:
     """Pairs of runs of the same task and filter, those with the same data first."""
 
     def of_task(run: Run, runs: Runs) -> list[Run]:
-        same = [other for other in runs if (other.name, other.part) == (run.name, run.part)]
+        same = [other for other in runs if _called(other) == _called(run)]
         return same or [other for other in runs if run.collected and other.data == run.data]  # logs of any name
 
     pairs: dict[Run, Run] = {}
@@ -302,7 +292,6 @@ def _pairs(before: Runs, after: Runs) -> list[tuple[Run, Run]]:
     return [(run, pairs[run]) for run in before if run in pairs]
 
 
-def matched_documents(contestants: Sequence[Sequence[DocumentRun]]) -> tuple[list[list[DocumentRun]], list[str]]:
-    """Group the runs of the same task and filter of the harness; and name those that only one contestant has."""
-    groups = grouped_by(chain.from_iterable(contestants), lambda run: (run.name, run.filter)).values()
-    return [group for group in groups if len(group) > 1], sorted(group[0].task for group in groups if len(group) == 1)
+def _called(run: Run) -> tuple[str, str, str]:
+    """What the runs of a task have in common; other tasks of the harness may have any filters."""
+    return run.units, run.name, run.filter if run.scores else run.part

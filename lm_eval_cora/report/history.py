@@ -19,9 +19,10 @@ from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.report.canvas import PIECE
 from lm_eval_cora.report.content import History, Line, Report, Section
 from lm_eval_cora.report.headline import spoken
+from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, short_names
 from lm_eval_cora.runs.grouping import RunReader, is_answers_file, labelled, with_labels
-from lm_eval_cora.runs.model_run import Run, check_metric, first_defined, not_comparable
+from lm_eval_cora.runs.model_run import Run, check_metric, first_defined
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Cell, Table
 

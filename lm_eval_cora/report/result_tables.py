@@ -12,8 +12,9 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report.content import Section
 from lm_eval_cora.report.tables import models
+from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.model_run import Run, Runs, not_comparable
+from lm_eval_cora.runs.model_run import Run, Runs
 from lm_eval_cora.tables.number import FALLS, Number
 from lm_eval_cora.tables.table import Cell, CellRows, Table
 from lm_eval_cora.variants.alterations import COUNTS

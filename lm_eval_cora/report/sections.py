@@ -20,8 +20,9 @@ from lm_eval_cora.report import content, pictures, result_tables, tables
 from lm_eval_cora.report.changed import changes_of, most_lost
 from lm_eval_cora.report.content import Block, Chart, Example, Examples, Section, ShownAnswer
 from lm_eval_cora.report.headline import headline
+from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.model_run import Run, Runs, by_task, lead_of, not_comparable, setting_differences
+from lm_eval_cora.runs.model_run import Run, Runs, by_task, lead_of
 from lm_eval_cora.runs.samples import known_response, prompt_in, response_text
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Cell, Table

@@ -31,7 +31,6 @@ from lm_eval_cora.questions.right_option import INDEX, AnswerKey, plain_form
 from lm_eval_cora.runs.answer_columns import COLUMNS, AnswerColumns, read_raw
 from lm_eval_cora.runs.files import grouped_by, listed
 from lm_eval_cora.runs.log_rows import Logged
-from lm_eval_cora.runs.signature import only_in_one
 from lm_eval_cora.runs.task_files import every_metric
 from lm_eval_cora.variants.alterations import ORIGINAL, with_options
 from lm_eval_cora.variants.variant import REPEAT
@@ -98,25 +97,6 @@ class Collected:
             question: sha256(repr(rows[places.start : places.stop]).encode()).hexdigest()[:16]
             for question, places in self.questions.items()
         }
-
-    def differs_from(self, other: Collected) -> str:
-        """Reason why other answers cannot be compared with these; empty if they can."""
-        if only := only_in_one([*self.questions], [*other.questions], "questions"):
-            return f"{only}. Give both the same questions"
-        if only := only_in_one(self.described, other.described, "columns that every row has"):
-            return f"{only}, so it is unknown whether both were asked the same. Give both the same columns"
-        asked, also = self.asked(), other.asked()
-        if unlike := [repr(question) for question in asked if asked[question] != also[question]]:
-            return (
-                f"{len(unlike):,} of {len(asked):,} questions were asked differently ({first_few(unlike)}): "
-                f"the columns {', '.join(map(repr, ('variant', *self.described)))} must be equal in both"
-            )
-        if skipped := sorted({*self.table.question_ids} ^ {*other.table.question_ids}):
-            return (
-                f"in one of the two all variants of {len(skipped):,} of {len(asked):,} questions were skipped "
-                f"({first_few(map(repr, skipped))}). Give answers to the same questions"
-            )
-        return ""
 
 
 def read_answers(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ import numpy as np
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.estimate import Estimate, mean_of
 from lm_eval_cora.metrics.responses import Floats
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.files import (
@@ -27,17 +27,11 @@ from lm_eval_cora.runs.files import (
     lines_of_samples,
     listed,
     part_of,
-    sent_with,
     with_all_notes,
 )
+from lm_eval_cora.runs.model_run import ADDRESS, Documents, Run
 from lm_eval_cora.runs.samples import is_ours, of_file, parsed_line
-from lm_eval_cora.runs.signature import differences_between, only_in_one
-
-_ASKED = (
-    *("output_type", "doc_to_text", "doc_to_target", "doc_to_choice", "description", "target_delimiter"),
-    *("fewshot_delimiter", "gen_prefix", "filter_list", "process_results", "repeats"),
-)
-"""Keys of a task's configuration that change what a document asks or how its answer is scored."""
+from lm_eval_cora.variants.variant import Probe
 
 _NO_METRIC = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
@@ -46,101 +40,19 @@ _NO_METRIC = {
 }
 """Keys of a line that are not metrics."""
 
-# The address of an object without a JSON form, such as an image or a function: another one in each run
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _HASH = 16
 _OURS = "from an lm-eval-cora task"
+_NO_PROBE = Probe("", study="", summary="other tasks", expand=lambda *_: [], formats={}, ranked_by=())
 
 
-@dataclass(frozen=True, eq=False)
-class DocumentRun:
-    """The values of one model on the documents of one task, as one filter of the harness scored them."""
-
-    model: str
-    name: str
-    filter: str
-    part: str  # name of the filter if the task has several filters; else empty
-    files: tuple[Path, ...]
-    ids: tuple[int, ...]  # the documents by their number in the data set (doc_id), sorted
-    estimates: dict[str, Estimate]  # the mean of each metric over the documents that have a value
-    hashes: Mapping[int, tuple[str, str, str]] = field(repr=False)  # of the document, its target and its prompt
-    results: Mapping[str, Any] = field(repr=False)  # content of the results file; empty without one
-    notes: tuple[str, ...] = ()  # on files, lines and metrics that were left out
-    units = "documents"
-
-    @property
-    def task(self) -> str:
-        """Name of the task in reports, with its filter if there are several."""
-        return f"{self.name} ({self.part})" if self.part else self.name
-
-    @property
-    def size(self) -> str:
-        """The number of documents as text."""
-        return counted(len(self.ids), "document")
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """The warnings about the run."""
-        return self.notes
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What the task asked and how it scored the answers; empty without a results file."""
-        if not self.results:
-            return {}
-        config = part_of(part_of(self.results, "configs"), self.name)
-        shots = part_of(self.results, "n-shot").get(self.name, config.get("num_fewshot"))
-        asked = {name: config.get(name) for name in _ASKED}
-        # An empty text means the same as a missing one.
-        texts = {name: _ADDRESS.sub("", value) or None for name, value in asked.items() if isinstance(value, str)}
-        return {"version": part_of(self.results, "versions").get(self.name), "num_fewshot": shots, **asked, **texts}
-
-
-def read_documents(path: Path) -> list[DocumentRun]:
+def read_documents(path: Path) -> list[Run]:
     """Read the runs of other tasks; of several runs of a task by one model, the newest one with answers."""
     newest_first = sorted(find_files(path), key=lambda file: file.date, reverse=True)
     by_task = sorted(grouped_by(newest_first, lambda file: (file.model, file.task)).items())
     return with_all_notes(_newest(files) for _, files in by_task)
 
 
-def documents_differ(one: DocumentRun, other: DocumentRun) -> str:
-    """Reason why two runs cannot be compared document by document; empty if they can."""
-    pair = (one, other)
-    if (one.name, one.filter) != (other.name, other.filter):
-        first, second = (f"{run.name} with the filter {run.filter!r}" for run in pair)
-        return f"the first is {first}, the second is {second}"
-    if one.results and other.results and (differences := differences_between(one.settings, other.settings)):
-        return f"their settings differ: {'; '.join(differences)}"
-    if only := only_in_one(one.ids, other.ids, "documents"):
-        limit, other_limit = (part_of(run.results, "config").get("limit") for run in pair)
-        limited = f" --limit is {limit} in the first, {other_limit} in the second." if limit != other_limit else ""
-        return f"{only}.{limited} Run both on the same documents"
-    unlike = ([key for key in one.ids if one.hashes[key][n] != other.hashes[key][n]] for n in range(3))
-    describe = "{:,} of {:,} {{}} differ ({})".format
-    doc, target, prompt = (describe(len(keys), len(one.ids), first_few(keys)) if keys else "" for keys in unlike)
-    if doc:
-        return f"{doc.format('documents')}. Run both on the same version of the task and its data"
-    if target:
-        return f"the targets of {target.format('documents')}"
-    if not prompt:
-        return ""
-    what = prompt.format("prompts")
-    if not (one.results and other.results):
-        return (
-            f"{what}. Only the results files of both runs can show why. Put each results_<date>.json beside its samples"
-        )
-    seeds = [part_of(run.results, "config").get("fewshot_seed") for run in pair]
-    if one.settings["num_fewshot"] and seeds[0] != seeds[1]:
-        return f"{what}: fewshot_seed, which draws the exemplars, is {seeds[0]} in the first, {seeds[1]} in the second"
-    # Some chat templates contain the date, and options of the model can change what a template writes.
-    sent, also_sent = (sent_with(run.results, run.name) for run in pair)
-    if sent["chat_template_sha"] or also_sent["chat_template_sha"]:
-        return ""
-    same = sent["system_instruction"] == also_sent["system_instruction"]
-    return f"{what}, although the settings are the same" if same else ""
-
-
-def _newest(files: Sequence[SamplesFile]) -> tuple[list[DocumentRun], list[str]]:
+def _newest(files: Sequence[SamplesFile]) -> tuple[list[Run], list[str]]:
     """Read the newest file of a task and model that has answers."""
     notes: list[str] = []
     for place, file in enumerate(files):
@@ -180,9 +92,9 @@ def samples_in(path: Path) -> Iterator[tuple[bytes, Any]]:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def lines_of(run: DocumentRun) -> dict[int, Mapping[str, Any]]:
+def lines_of(run: Run) -> dict[Any, Mapping[str, Any]]:
     """The first line of each document of a run, from its files."""
-    found: dict[int, Mapping[str, Any]] = {}
+    found: dict[Any, Mapping[str, Any]] = {}
     for path in run.files:
         for _, sample in samples_in(path):
             key = number_of(sample)
@@ -227,8 +139,8 @@ def _doc_hash(sample: Mapping[str, Any], line: bytes) -> str:
     known = sample.get("doc_hash")
     if known is None or b" at 0x" in line:
         text = json.dumps(sample["doc"], sort_keys=True)
-        if known is None or _ADDRESS.search(text):
-            known = sha256(_ADDRESS.sub("", text).encode()).hexdigest()
+        if known is None or ADDRESS.search(text):
+            known = sha256(ADDRESS.sub("", text).encode()).hexdigest()
     return str(known)[:_HASH]
 
 
@@ -241,14 +153,25 @@ class _Lines:
     unusable: dict[str, str] = field(default_factory=dict)  # why a metric has no mean over the documents
     repeated: int = 0  # further lines of a document, which are left out
 
-    def run(self, file: SamplesFile, name: str, notes: Sequence[str], *, alone: bool) -> DocumentRun:
+    def run(self, file: SamplesFile, name: str, notes: Sequence[str], *, alone: bool) -> Run:
         """Make the run of a filter."""
-        ids = tuple(sorted(self.hashes))
-        estimates, more = self._estimates(file, name, ids)
+        hashes = dict(sorted(self.hashes.items()))
+        estimates, more = self._estimates(file, name, [*hashes])
         if self.repeated:
             more.append(f"left out {counted(self.repeated, 'repeated line')} of a document")
-        part, found = "" if alone else name, (ids, estimates, self.hashes, file.results, (*notes, *more))
-        return DocumentRun(file.model, file.task, name, part, (file.path,), *found)
+        return Run(
+            model=file.model,
+            name=file.task,
+            files=(file.path,),
+            data=Data(),
+            probe=_NO_PROBE,
+            scores=Documents(estimates, len(hashes), hashes=hashes),
+            filter=name,
+            part="" if alone else name,
+            results=file.results,
+            notes=(*notes, *more),
+            date=file.date,
+        )
 
     def _estimates(self, file: SamplesFile, name: str, ids: Sequence[int]) -> tuple[dict[str, Estimate], list[str]]:
         """The metrics that are means over documents, and notes about the others."""

@@ -16,7 +16,7 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted, first_few, left_out_for_references
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.runs.collected import BALANCED, Collected, notes_of, of_log, read_answers, undefined_metrics
-from lm_eval_cora.runs.documents import DocumentRun, read_documents
+from lm_eval_cora.runs.documents import read_documents
 from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, listed, not_mergeable, short_names, with_all_notes
 from lm_eval_cora.runs.log_rows import Logged
 from lm_eval_cora.runs.logs import is_log, read_logs
@@ -303,13 +303,12 @@ class Contestant(NamedTuple):
 
     name: str  # different for each contestant
     path: Path
-    runs: Sequence[Run]  # of tasks of lm-eval-cora, or a file of answers
-    documents: Sequence[DocumentRun]  # of other tasks
+    runs: Sequence[Run]
 
     @property
     def tasks(self) -> list[str]:
         """Names of the tasks of all runs, sorted."""
-        return sorted([*(run.task for run in self.runs), *(run.task for run in self.documents)])
+        return sorted(run.task for run in self.runs)
 
 
 def read_contestants(
@@ -323,12 +322,11 @@ def read_contestants(
             documents = [] if is_answers_file(path) or is_log(path) else read_documents(path)
             if documents:  # they have the scores of answers that were not written
                 runs = [run for run in runs if not run.collected or "response" in run.collected.given]
-            every: list[Any] = labelled([*runs, *documents], path, labels or {})
+            every = labelled([*runs, *documents], path, labels or {})
             if not every:
                 raise readers.nothing_in(path)
             for model, name in short_names(run.model for run in every).items():
-                parts = every[: len(runs)], every[len(runs) :]
-                found.append(Contestant(name, path, *([run for run in part if run.model == model] for part in parts)))
+                found.append(Contestant(name, path, [run for run in every if run.model == model]))
     if len(found) < 2:
         raise UserError(
             f"expected two or more models, got one: {', '.join(map(str, paths))} has only "
@@ -337,9 +335,9 @@ def read_contestants(
     # Names differ: with the path if two models have the same name, with a number if both are the same.
     with_label = iter(with_labels([run for contestant in found for run in contestant.runs]))
     contestants = []
-    for number, (name, path, of_model, of_documents) in enumerate(found, start=1):
+    for number, (name, path, of_model) in enumerate(found, start=1):
         several = [other.path for other in found if other.name == name]
         name += f" ({number if several.count(path) > 1 else path})" if len(several) > 1 else ""
         named = [replace(next(with_label), model=name) for _ in of_model]
-        contestants.append(Contestant(name, path, named, [replace(run, model=name) for run in of_documents]))
+        contestants.append(Contestant(name, path, named))
     return contestants

@@ -1,15 +1,16 @@
-"""The run of a task by a model: its answers, their metrics, and whether it can be compared with another run."""
+"""The run of a task by a model: who was asked what and how, its scores, and its answers if they are known."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from hashlib import sha256
 from math import isclose, isnan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
@@ -20,36 +21,65 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.messages import did_you_mean, first_few
+from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.questions.question import Form, shorten
 from lm_eval_cora.runs.collected import Collected, entries_of, undefined_metrics
-from lm_eval_cora.runs.documents import DocumentRun
-from lm_eval_cora.runs.files import grouped_by, part_of, sent_with
+from lm_eval_cora.runs.files import grouped_by, part_of
 from lm_eval_cora.runs.samples import Samples
-from lm_eval_cora.runs.signature import (
-    differences_between,
-    family_of,
-    how_asked,
-    only_in_one,
-    signature_parts,
-)
+from lm_eval_cora.runs.signature import family_of, signature_parts
 from lm_eval_cora.runs.task_files import applicable_metrics
 from lm_eval_cora.variants.probes import Probe
+
+# The address of an object without a JSON form, such as an image or a function: another one in each run
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+NO_ANSWERS = ResponseTable.from_records(())
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores without answers: those of a record, or of a run whose answers were dropped."""
+
+    estimates: Mapping[str, Estimate]
+    count: int  # of the questions or documents
+    asked: str = ""  # digest of the questions and their variants; empty if it is unknown
+    higher: Mapping[str, bool] = field(default_factory=dict)  # see `Run.higher`
+    units = "questions"
+
+
+@dataclass(frozen=True, eq=False)
+class Documents(Scores):
+    """The scores of a task of the harness with metrics of its own: a value per document, so that models are paired."""
+
+    hashes: Mapping[int, tuple[str, str, str]] = field(default_factory=dict)  # of the document, its target, its prompt
+    units = "documents"
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The answers of one model to one task."""
+    """What is known of one model on one task, wherever it is from. All results have this shape.
+
+    Who: `model`, `task` (with `label` and `part`), `date`, `files`. How it was asked: `data`, `signature`, `form`,
+    `reader`, `results`. What came out: `estimates` by name, with influences if the values of the questions are known.
+
+    The answers are optional. With them, `table` has the records of complete questions, and `source` the texts. Without
+    them there are only `scores`. `without_answers` drops them, so that a board or a history can hold many runs.
+
+    `runs.grouping` reads runs, and `runs.comparable` decides which ones were asked the same. A front end that makes
+    runs gives them a source with answers, and the signature that says how they were asked.
+    """
 
     model: str
     name: str
-    filter: str
+    files: tuple[Path, ...]  # the newest first
     data: Data
     probe: Probe
-    files: tuple[Path, ...]  # the samples files, the newest first
-    table: ResponseTable
-    source: Samples | Collected  # the records, and the lines that they were read from
-    rows: Ints  # (R,) place of each record of the table in the source
+    table: ResponseTable = NO_ANSWERS
+    source: Samples | Collected = field(default_factory=Samples)  # the records, and the lines they were read from
+    rows: Ints = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64)
+    )  # (R,) place of each record of the table in the source
+    scores: Scores | None = None  # instead of the answers
+    filter: str = "none"
     part: str = ""  # name of the filter if the task has several filters; else empty
     form: Form | None = None  # whether answers were written or scored; None if unknown
     results: Mapping[str, Any] = field(default_factory=dict)  # of the newest samples; empty without a results file
@@ -59,6 +89,8 @@ class Run:
     notes: tuple[str, ...] = ()  # on files that were merged or left out, and on lines that could not be read
     label: str = ""  # name of the data; empty if the name of the task is sufficient (see `with_labels`)
     unchecked: str = ""  # why there is no results file to check the numbers against; empty if there is one
+    date: str = ""  # as in the name of the newest file; empty if it has none
+    page: Path | None = None  # a report about it, to which a leaderboard links
 
     @property
     def collected(self) -> Collected | None:
@@ -77,16 +109,24 @@ class Run:
         return family_of(self.name, self.probe.name) + self.task.removeprefix(self.name)
 
     @property
-    def ids(self) -> tuple[str, ...]:
+    def ids(self) -> tuple[Any, ...]:
         """The ids of the questions; `units` says what they are, and `size` is their number as text."""
-        return self.table.question_ids
+        return tuple(self.scores.hashes) if isinstance(self.scores, Documents) else self.table.question_ids
 
-    units = "questions"
+    @property
+    def units(self) -> str:
+        """What the ids are: questions, or the documents of a task with metrics of its own."""
+        return self.scores.units if self.scores else "questions"
 
     @property
     def size(self) -> str:
         """The number of questions as text, and that of the passages that they share."""
-        return self.table.size
+        return counted(self.scores.count, self.units[:-1]) if self.scores else self.table.size
+
+    @property
+    def count(self) -> int:
+        """The number of questions or documents."""
+        return self.scores.count if self.scores else len(self.table.sizes)
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
@@ -107,6 +147,8 @@ class Run:
     @cached_property
     def entries(self) -> list[Entry]:
         """Entries of the metrics that apply to the probe, the form and the benchmark, or to the columns of a file."""
+        if self.scores:
+            return []
         if self.collected:
             undefined = undefined_metrics(self.table, self.collected.known)
             return [entry for entry in entries_of(self.table) if entry["metric"] not in undefined]
@@ -116,8 +158,10 @@ class Run:
         return [entry for entry in entries if self.table.is_whole or entry["metric"] in printed]
 
     @cached_property
-    def estimates(self) -> dict[str, Estimate]:
+    def estimates(self) -> Mapping[str, Estimate]:
         """The recomputed metrics that have one value, by name."""
+        if self.scores:
+            return self.scores.estimates
         return {name: value for name, value in self._computed.items() if isinstance(value, Estimate)}
 
     @cached_property
@@ -128,6 +172,35 @@ class Run:
     @cached_property
     def _computed(self) -> dict[str, Any]:
         return {entry["metric"]: self.function(entry)(self.table) for entry in self.entries}
+
+    @property
+    def higher(self) -> Mapping[str, bool]:
+        """Of the metrics that can rank models: whether a higher value is better."""
+        if self.scores:
+            return self.scores.higher
+        better = {entry["metric"]: entry.get("higher_is_better") for entry in self.entries if is_in_table(entry)}
+        return {name: value for name, value in better.items() if value is not None}
+
+    @property
+    def asked(self) -> str:
+        """Digest of the questions and variants; empty if only the scores are known."""
+        if self.scores:
+            return self.scores.asked
+        if isinstance(self.source, Collected):
+            return self.data.digest
+        # Without a signature only the prompts tell how the questions were asked.
+        variants, prompts = self.source.digests_of(self.rows)
+        digest = sha256(repr(self.ids).encode("utf-8", "backslashreplace"))
+        for array in (self.table.sizes, variants, *(() if self.signature else (prompts,))):
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def without_answers(self, metrics: Collection[str]) -> "Run":
+        """The run with these metrics only, in little memory."""
+        estimates = {name: self.estimates[name] for name in metrics if name in self.estimates}
+        kept = Scores(estimates, self.count, self.asked, self.higher)
+        light = replace(self, table=NO_ANSWERS, source=Samples(), rows=self.rows[:0], results={}, scores=kept)
+        return replace(light, notes=tuple(self.warnings))
 
     def function(self, entry: Entry) -> Callable[[ResponseTable], Any]:
         """The function that computes the metric of an entry from the answers."""
@@ -170,6 +243,8 @@ class Run:
     def warnings(self) -> list[str]:
         """The warnings about the run: its notes, and reasons why its numbers may differ from the results file."""
         warnings = list(self.notes)
+        if self.scores:
+            return warnings
         if self.unchecked:
             warnings.append(f"{self.unchecked}, so the numbers are not checked against it")
         elif len(self.files) > 1:
@@ -222,7 +297,6 @@ def _same(printed: Any, found: float) -> bool:
 Runs = Sequence[Run]
 
 
-# ---- whether two runs can be compared question by question: they must have been asked the same
 def by_task(runs: Iterable[Run]) -> dict[str, list[Run]]:
     """The runs of each task."""
     return grouped_by(runs, lambda run: run.task)
@@ -238,7 +312,7 @@ def check_one_model(runs: Sequence[Run], where: str) -> None:
         )
 
 
-def check_metrics(metrics: Iterable[str], runs: Sequence[Run | DocumentRun]) -> None:
+def check_metrics(metrics: Iterable[str], runs: Sequence[Run]) -> None:
     """Raise a UserError if no run has one of the metrics of `--metrics`."""
     for name in metrics:
         check_metric(name, (known for run in runs for known in run.estimates), "--metrics")
@@ -260,93 +334,6 @@ def selected(runs: Sequence[Run], model: str) -> list[Run]:
         meant = did_you_mean(model, names)
         raise UserError(f"--select {model}: there is no such model.{meant} The models are {', '.join(names)}")
     return found
-
-
-_FORMS = {"generate": "written", "loglikelihood": "scored"}
-
-
-def not_comparable(before: Run, after: Run) -> str:
-    """Reason why two runs of a task cannot be compared; empty if they can."""
-    if isinstance(before.source, Collected) and isinstance(after.source, Collected):
-        return before.source.differs_from(after.source)
-    if not (isinstance(before.source, Samples) and isinstance(after.source, Samples)):
-        which = "first" if before.collected else "second"
-        return f"the {which} is a file of answers, the other is a run of the harness. Compare two of a kind"
-    if before.data.differs_from(after.data):
-        return (
-            f"they ran on different questions: {before.data} in the first, {after.data} in the second. Run "
-            "both on the same file or data set"
-        )
-    if stopped := [which for which, run in (("first", before), ("second", after)) if run.is_stopped]:
-        return (
-            f"--until ended the {' and the '.join(stopped)} because of its answers. Run both without it, or compare it "
-            "with a whole run: lm-eval-cora gate RUN --baseline WHOLE --no-worse METRIC:MARGIN"
-        )
-    if before.signature and after.signature:
-        same_data = bool(before.data.digest and after.data.digest)
-        asked, also = (how_asked(run.signature, known_data=same_data) for run in (before, after))
-        if differing := differences_between(asked, also, show=str):
-            return f"their settings differ: {'; '.join(differing)}"
-    if before.reader and after.reader and before.reader != after.reader:
-        return (
-            f"the {before.reader} reader read the responses of the first, the {after.reader} reader those of "
-            f"the second. Use one reader for both: --reader {before.reader}, or --reader {after.reader}"
-        )
-    if before.form and after.form and before.form != after.form:
-        return f"the first has {_FORMS[before.form]} answers, the second has {_FORMS[after.form]} answers"
-    if only := only_in_one(before.table.question_ids, after.table.question_ids, "questions"):
-        parts = signature_parts(before.signature).keys() | signature_parts(after.signature).keys()
-        ended = " A budget ends each run at another question." if "budget" in parts else ""
-        return f"{only}.{ended} Run both on the same questions (option 'questions' or 'categories')"
-    if before.table.clusters != after.table.clusters:
-        return (
-            "their questions share different passages. Run both with the same option 'cluster' and the same "
-            "version of the task"
-        )
-    if before.table.repeats and after.table.repeats:  # the majority and the share right in all depend on their number
-        first, second = before.table.repeats.sizes, after.table.repeats.sizes
-        if not np.array_equal(first, second):
-            return (
-                f"the first has {first.sum():,} answers to originals and their repeats, the second {second.sum():,}. "
-                "Run both with the same option 'repeats'"
-            )
-    one, other = before.source.digests_of(before.rows), after.source.digests_of(after.rows)
-    most = int(np.maximum(before.table.sizes, after.table.sizes).sum())
-    reasons = [
-        "variants differ ({}). The runs have different seeds, different options or different versions of the task"
-    ]
-    if not (before.signature and after.signature):
-        reasons.append(
-            "prompts differ ({}). Only the results files of both runs can show whether the chat template or the "
-            "exemplars differ. Put each results_<date>.json beside its samples"
-        )
-    for part, reason in enumerate(reasons):
-        if unlike := _unlike((before, one[part]), (after, other[part])):
-            return f"{len(unlike):,} of {most:,} {reason.format(first_few(unlike))}"
-    return ""
-
-
-def _unlike(*digests_by_run: tuple[Run, NDArray[np.bytes_]]) -> list[str]:
-    """The variants with different digests in two runs of the same questions."""
-    (before, one), (after, other) = digests_by_run
-    if np.array_equal(before.table.sizes, after.table.sizes) and np.array_equal(one, other):
-        return []
-    found: set[tuple[str, int, bytes]] = set()
-    for run, digests in digests_by_run:
-        sizes = zip(run.table.question_ids, run.table.sizes.tolist(), strict=True)
-        variants = ((question, ordinal) for question, size in sizes for ordinal in range(size))
-        found ^= {(*variant, digest) for variant, digest in zip(variants, digests, strict=True)}
-    return [f"{question} variant {n}" for question, n in sorted({(question, n) for question, n, _ in found})]
-
-
-def setting_differences(before: Run | DocumentRun, after: Run | DocumentRun) -> list[str]:
-    """Differences in generation and prompt settings; such runs can still be compared."""
-    if not before.results or not after.results:
-        return []
-    one, other = (sent_with(run.results, run.name) for run in (before, after))
-    if one["chat_template_sha"] and other["chat_template_sha"]:  # two models usually have different chat templates
-        other["chat_template_sha"] = one["chat_template_sha"]
-    return differences_between(one, other)
 
 
 def lead_of(runs: Runs) -> str:

@@ -2,14 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data, is_in_task_name
-from lm_eval_cora.questions.messages import first_few
-from lm_eval_cora.questions.question import shorten
 
 
 def family_of(task: str, probe: str) -> str:
@@ -80,25 +77,3 @@ def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Re
         }
         together |= {name: value for name, value in counted.items() if name in parts[0]}
     return format_signature(together, signatures[0].rpartition("|")[2])
-
-
-def differences_between(
-    one: Mapping[str, Any], other: Mapping[str, Any], show: Callable[[Any], str] = repr
-) -> list[str]:
-    """The settings that differ between two runs, as text."""
-    reasons = []
-    for name in dict.fromkeys((*one, *other)):
-        if one.get(name) != other.get(name):
-            first, second = (shorten(show(run[name]), 90) if name in run else "not given" for run in (one, other))
-            differ = f"{name} is {first} in the first, {second} in the second"
-            reasons.append(differ if first != second else f"{name} differs")
-    return reasons
-
-
-def only_in_one(before: Sequence[Any], after: Sequence[Any], what: str) -> str:
-    """Say how many ids only one of two runs has; empty if both have the same."""
-    reasons = []
-    for which, ids, others in (("first", before, after), ("second", after, before)):
-        if only := sorted(set(ids) - set(others)):
-            reasons.append(f"{len(only):,} of {len(ids):,} {what} are only in the {which} ({first_few(only)})")
-    return "; ".join(reasons)

@@ -10,7 +10,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.answer_cache import AnswerCache, key_for, key_of, repeat_number
 from lm_eval_cora.harness.asking import AskingLM, stop_early
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.runs.model_run import not_comparable
+from lm_eval_cora.runs.comparable import not_comparable
 from tests.support.messages import tells
 from tests.support.names import OF_REPEATS
 from tests.support.simulated import Simulated, knows, run, scored, scores, signature_of

@@ -20,7 +20,7 @@ from lm_eval_cora.harness.scoring import digest_of, in_signature, metric_keys, s
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, Data
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.runs.model_run import not_comparable
+from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.signature import signature_parts
 from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.probes import PROBES

@@ -7,8 +7,8 @@ from statistics import stdev
 import pytest
 
 from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
+from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import read_contestants, read_runs
-from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.messages import tells, user_error
 from tests.support.simulated import knows
 from tests.support.written import copied, edit, lines_of, otherwise, put, the_run, varied, write, write_by_hand
@@ -218,7 +218,7 @@ def test_an_old_run_and_a_new_one_are_compared(demo, other, tmp_path):
 
 def names(found):
     for contestant in found:
-        assert {run.model for run in (*contestant.runs, *contestant.documents)} == {contestant.name}
+        assert {run.model for run in contestant.runs} == {contestant.name}
     return [contestant.name for contestant in found]
 
 

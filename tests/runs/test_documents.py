@@ -7,8 +7,8 @@ import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import pairwise
-from lm_eval_cora.runs.documents import documents_differ, estimate_of, read_documents
-from lm_eval_cora.runs.model_run import setting_differences
+from lm_eval_cora.runs.comparable import not_comparable, setting_differences
+from lm_eval_cora.runs.documents import estimate_of, read_documents
 from tests.support.documents import DOCUMENTS, change_results, results_of, run_of, samples_of, told, values_of
 from tests.support.messages import tells
 from tests.support.written import edit, lines_of, put
@@ -51,15 +51,15 @@ def test_means_are_compared_in_pairs(models, metric):
 def test_runs_of_two_models_can_be_compared_except_another_task_or_filter(models):
     choice, written, letter = of_one = read_documents(models.one)
     for one, two in zip(of_one, read_documents(models.two), strict=True):
-        assert documents_differ(one, two) == documents_differ(two, one) == ""
+        assert not_comparable(one, two) == not_comparable(two, one) == ""
         assert setting_differences(one, two) == []
     second = "the second is tiny_written with the filter"
-    assert documents_differ(written, letter) == f"the first is tiny_written with the filter 'strict', {second} 'letter'"
-    assert documents_differ(choice, written) == f"the first is tiny_choice with the filter 'none', {second} 'strict'"
+    assert not_comparable(written, letter) == f"the first is tiny_written with the filter 'strict', {second} 'letter'"
+    assert not_comparable(choice, written) == f"the first is tiny_choice with the filter 'none', {second} 'strict'"
 
 
 def test_other_documents_and_lost_lines_are_refused(models, copy):
-    assert documents_differ(run_of(models.one), run_of(models.limited)) == (
+    assert not_comparable(run_of(models.one), run_of(models.limited)) == (
         "14 of 24 documents are only in the first (10, 11, 12, …). --limit is None in the first, 10 in the second. "
         "Run both on the same documents"
     )
@@ -68,7 +68,7 @@ def test_other_documents_and_lost_lines_are_refused(models, copy):
     run = run_of(copy)
     assert "the results file has 24 documents, the samples have 22, so the means are not checked" in told(run)
     lost = "2 of 24 documents are only in the second (3, 5). Run both on the same documents"
-    assert documents_differ(run, run_of(models.one)) == lost
+    assert not_comparable(run, run_of(models.one)) == lost
 
 
 @pytest.mark.parametrize(("limit", "original"), [(None, DOCUMENTS), (DOCUMENTS, 100), (0.24, 98)])
@@ -83,11 +83,11 @@ def test_a_harness_that_counts_the_values_of_the_last_metric(copy, limit, origin
 
 def test_other_exemplars_are_refused(models):
     one, shots, others = (run_of(folder) for folder in (models.one, models.shots, models.other_shots))
-    assert documents_differ(one, shots) == "their settings differ: num_fewshot is 0 in the first, 2 in the second"
+    assert not_comparable(one, shots) == "their settings differ: num_fewshot is 0 in the first, 2 in the second"
     drawn = "fewshot_seed, which draws the exemplars, is 1234 in the first, 7 in the second"
-    assert tells(documents_differ(shots, others), "prompts differ", drawn)
+    assert tells(not_comparable(shots, others), "prompts differ", drawn)
     same = replace(shots, results={**shots.results, "config": {"fewshot_seed": 7}})
-    assert documents_differ(shots, same) == ""  # the same prompts in spite of another seed
+    assert not_comparable(shots, same) == ""  # the same prompts in spite of another seed
 
 
 def test_another_version_of_the_task_is_refused(models, copy):
@@ -99,7 +99,7 @@ def test_another_version_of_the_task_is_refused(models, copy):
         ((*of_task, "repeats"), 1, "repeats is 2 in the first, 1 in the second"),
     ):
         change_results(copy, *keys, value=value)
-        assert reason in documents_differ(run_of(models.one), run_of(copy))
+        assert reason in not_comparable(run_of(models.one), run_of(copy))
 
 
 def test_documents_are_compared_by_hash(models, copy):
@@ -111,7 +111,7 @@ def test_documents_are_compared_by_hash(models, copy):
         lines = lines_of(samples_of(copy))
         changed = [{**line, f"{name}_hash": "0" * 64} if line["doc_id"] in (2, 4, 6, 9) else line for line in lines]
         put(samples_of(copy), changed)
-        assert documents_differ(run_of(models.one), run_of(copy)) == reason
+        assert not_comparable(run_of(models.one), run_of(copy)) == reason
 
 
 def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models, copy):
@@ -120,14 +120,14 @@ def test_prompts_may_differ_with_a_chat_template_or_a_system_instruction(models,
     other = run_of(copy)
     assert "there is no results file beside the samples, so it is not known whether each metric" in told(other)
     assert "longest" in other.estimates
-    assert documents_differ(one, other) == ""
+    assert not_comparable(one, other) == ""
     edit(samples_of(copy), lambda line: line.update(prompt_hash="0" * 64))
-    assert "24 of 24 prompts differ (0, 1, 2, …). Only the results files" in documents_differ(one, run_of(copy))
+    assert "24 of 24 prompts differ (0, 1, 2, …). Only the results files" in not_comparable(one, run_of(copy))
     (copy / results_of(models.one).name).write_text(whole)
     for name, value in (("system_instruction", "Be brief."), ("chat_template_sha", "abc")):
         change_results(copy, name, value=value)
         other = run_of(copy)
-        assert documents_differ(one, other) == ""
+        assert not_comparable(one, other) == ""
         assert f"{name} is None in the first, {value!r} in the second" in setting_differences(one, other)
 
 
@@ -194,8 +194,8 @@ def test_the_address_of_an_image_is_not_part_of_a_document(tmp_path):
         return run_of(tmp_path / name, "pictures", "")
 
     one, same, other = run("one", "0x7F12", "Why?"), run("same", "0x7E34", "Why?"), run("other", "0x7F12", "How?")
-    assert documents_differ(one, same) == ""
-    assert "1 of 1 documents differ" in documents_differ(one, other)
+    assert not_comparable(one, same) == ""
+    assert "1 of 1 documents differ" in not_comparable(one, other)
 
 
 def test_addresses_in_responses_repeated_lines_and_lines_of_our_tasks(models, other, copy):
@@ -206,7 +206,7 @@ def test_addresses_in_responses_repeated_lines_and_lines_of_our_tasks(models, ot
     run = run_of(copy)
     assert {*run.notes} >= {*("left out 1 line: 1 from an lm-eval-cora task", "left out 1 repeated line of a document")}
     assert run.estimates == run_of(models.one).estimates
-    assert documents_differ(run_of(models.one), run) == ""
+    assert not_comparable(run_of(models.one), run) == ""
 
 
 def test_a_hostile_line_is_left_out_with_a_note(models, copy):
@@ -239,4 +239,4 @@ def test_lines_of_an_older_harness_do_not_list_their_metrics(tmp_path):
     paths = [put(tmp_path / str(n) / "samples_old.jsonl", own) for n, own in enumerate((lines, changed))]
     one, two = (run_of(path, "old", "") for path in paths)
     assert {metric: estimate.value for metric, estimate in one.estimates.items()} == {"acc": 0.5}
-    assert "1 of 4 documents differ (3)" in documents_differ(one, two)
+    assert "1 of 4 documents differ (3)" in not_comparable(one, two)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from lm_eval_cora.questions.messages import left_out_for_references
+from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import read_contestants, read_runs
-from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.messages import tells, user_error
 from tests.support.names import probe_of
 from tests.support.written import (

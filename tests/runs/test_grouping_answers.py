@@ -7,8 +7,8 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.report.comparison import matched
 from lm_eval_cora.report.sections import BLOCKS, invalid_answers, least_consistent
+from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import is_answers_file, read_contestants, read_runs
-from lm_eval_cora.runs.model_run import not_comparable
 from tests.support.messages import tells, user_error
 from tests.support.written import WRITERS, answers, put, the_run, write_answers
 

@@ -10,8 +10,8 @@ from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.report.markdown import as_csv, as_json, as_markdown
 from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import not_comparable, setting_differences
 from tests.support.messages import tells
 from tests.support.shown import marked
 from tests.support.written import (

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_cora.runs.documents import DocumentRun, read_documents
+from lm_eval_cora.runs.documents import read_documents
+from lm_eval_cora.runs.model_run import Run
 from tests.support.simulated import run
 from tests.support.written import lines_of, put, save
 
@@ -153,12 +154,12 @@ def change_results(folder: Path, *keys: str, value: Any) -> None:
     path.write_text(json.dumps(whole))
 
 
-def run_of(path: Path, name: str = "tiny_written", part: str = "strict") -> DocumentRun:
+def run_of(path: Path, name: str = "tiny_written", part: str = "strict") -> Run:
     (found,) = (run for run in read_documents(path) if (run.name, run.part) == (name, part))
     return found
 
 
-def told(run: DocumentRun) -> str:
+def told(run: Run) -> str:
     return "\n".join(run.notes)
 
 
