@@ -9,12 +9,11 @@ from functools import partial
 from hashlib import sha256
 from os import PathLike, sep
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.records import read_response, skipped
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
 from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
@@ -22,9 +21,6 @@ from lm_eval_cora.questions.loading import load_questions
 from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.report.markdown import as_markdown
-from lm_eval_cora.report.page import render
-from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.report.writing import check_file, write_file
 from lm_eval_cora.runs import collected, grouping
 from lm_eval_cora.runs.answer_columns import COLUMNS
@@ -34,6 +30,9 @@ from lm_eval_cora.runs.task_files import applicable_metrics, benchmark
 from lm_eval_cora.scores import Scores
 from lm_eval_cora.variants.probes import PROBES, variants_of_all
 from lm_eval_cora.variants.variant import Variant
+
+if TYPE_CHECKING:
+    from lm_eval_cora.export.every_eval_ever import Relationship
 
 
 def score(data: Any, **columns: str | Sequence[str] | None) -> Scores:
@@ -288,6 +287,10 @@ def write_report(
     Raises:
         UserError: If the scores are not from `read_runs`, the file cannot be written, or matplotlib is not installed.
     """
+    from lm_eval_cora.report.markdown import as_markdown  # the report is slow to import
+    from lm_eval_cora.report.page import render
+    from lm_eval_cora.report.sections import make_report
+
     path, runs = Path(output), _runs_of("write_report", scores)
     check_file(path, "write_report: output", (".html", ".htm", ".md"))
     report = make_report(runs, title)
@@ -317,6 +320,8 @@ def write_records(
     Raises:
         UserError: If the scores are not from `read_runs`, `relationship` has another value, or writing a file fails.
     """
+    from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
+
     _check("write_records", "relationship", relationship, Relationship)
     return write_every_eval_ever(_runs_of("write_records", scores), Path(folder), organization, relationship)
 

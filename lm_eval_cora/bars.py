@@ -1,9 +1,10 @@
 """Progress bars of work that may take longer than a few seconds."""
 
-from functools import partial
 from typing import Any
 
-from tqdm import tqdm
 
-bar: Any = partial(tqdm, disable=None, leave=False, delay=2)
-"""A bar on stderr if that is a terminal (`disable=None`), and if the work takes longer than `delay` in seconds."""
+def bar(*arguments: Any, **settings: Any) -> Any:
+    """A bar on stderr if that is a terminal (`disable=None`), and if the work takes longer than `delay` in seconds."""
+    from tqdm import tqdm  # slow to import
+
+    return tqdm(*arguments, **settings, disable=None, leave=False, delay=2)

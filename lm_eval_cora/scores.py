@@ -7,8 +7,6 @@ from functools import cached_property, partial
 from math import isnan
 from typing import TYPE_CHECKING, Any, overload
 
-from jinja2 import Environment
-
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
 from lm_eval_cora.metrics.arrays import despite_skipped
@@ -45,8 +43,11 @@ class _Shown:
         return "\n".join([title, "", table_as_text(columns, rows), *notes])
 
     def _repr_html_(self) -> str:
+        from jinja2 import Environment  # slow to import
+
         title, columns, rows, notes = self._shown()
-        return _TABLE.render(title=title, columns=columns, rows=rows, notes=notes)
+        page = Environment(autoescape=True).from_string(_TABLE)
+        return page.render(title=title, columns=columns, rows=rows, notes=notes)
 
 
 class Scores(_Shown, Mapping[str, Estimate]):
@@ -406,11 +407,11 @@ def cells_of(estimate: Estimate | Pair, sign: str = "") -> list[str]:
     return [value, *(["", ""] if isnan(estimate.stderr) else [f"{estimate.stderr:.4f}", f"[{low}, {high}]"])]
 
 
-_TABLE = Environment(autoescape=True).from_string("""
+_TABLE = """
 <p><b>{{ title }}</b></p>
 <table>
 <thead><tr>{% for name in columns %}<th>{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>{% for row in rows %}<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>{% endfor %}</tbody>
 </table>
 {% for note in notes %}<p>{{ note }}</p>{% endfor %}
-""")
+"""

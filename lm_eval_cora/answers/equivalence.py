@@ -16,8 +16,6 @@ from threading import Event, Thread
 from typing import Any, NamedTuple
 from weakref import finalize
 
-from tqdm import tqdm
-
 from lm_eval_cora.answers.math_worker import READ, READY
 from lm_eval_cora.workers import Pool, Worker, command, processors
 
@@ -72,6 +70,8 @@ class EquivalenceChecker:
         self._verdicts |= verdicts
         if left := [pair for pair, verdict in verdicts.items() if verdict is None]:
             compared = self._pool().compare(left, max(1, min(_MOST_WORKERS, processors() // ranks)))
+            from tqdm import tqdm  # slow to import, and only needed here
+
             bar = tqdm(compared, "comparing answers", len(left), unit="pair", disable=len(left) < _WORTH_A_BAR)
             with suppress(RuntimeError):  # no thread can be started, but nothing may raise after the inference
                 self._verdicts.update(zip(left, bar, strict=True))

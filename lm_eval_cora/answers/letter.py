@@ -3,7 +3,6 @@
 import re
 
 from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.choice import find_letter
 from lm_eval_cora.answers.format import AnswerFormat, Doc, picked_at
 from lm_eval_cora.answers.plain import Edited, last_match, refused_or, skip
 from lm_eval_cora.questions.question import LETTERS
@@ -63,6 +62,8 @@ class Letter(AnswerFormat):
 
     def flexible(self, said: str, doc: Doc) -> Answer:
         """Find the option that a response chooses, see `find_letter`."""
+        from lm_eval_cora.answers.choice import find_letter  # its patterns are slow to compile
+
         # If the prompt asks for the answer at the end, one at the very beginning has no precedence.
         return find_letter(said, doc, at_the_end=not self.answer_first)
 

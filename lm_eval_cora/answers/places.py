@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from lm_eval_cora.answers import Found, Reason, rules
 from lm_eval_cora.answers.announced import languages_in
-from lm_eval_cora.answers.plain import Plain, last_match, lowered, plain, skip
+from lm_eval_cora.answers.plain import FRONT, Plain, last_match, lowered, plain, skip, text_of_option
 from lm_eval_cora.answers.rules import AFFIRMED, CUES, LEAVES_OPEN, STATED, Cue
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.questions.references import references
@@ -23,12 +23,6 @@ _REMARK = 50  # bytes, because some scripts say more with a character; more is n
 _SHORTEST_TEXT = 3  # an option text with at least this many letters counts anywhere in a response
 AT_THE_END = "a line of its own at the end"
 BY_TEXT = "the text of one option"
-
-
-@lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
-def text_of_option(choice: str) -> str:
-    """Return an option text in the form that is searched for: plain, in lower case, without a final full stop."""
-    return lowered(plain(choice)).rstrip(" .")
 
 
 _GROUPS = re.compile(r"[, ](?=\d{3}(?!\d))| ")
@@ -240,7 +234,7 @@ class Text(Plain):
 
     # ---- mentioned: "B. Fog"
     def _mentioned(self) -> Iterator[Found]:
-        front = skip(rules.FRONT, self.text, 0)
+        front = skip(FRONT, self.text, 0)
         for start in (front, *(capital.start() for capital in rules.CAPITAL.finditer(self.text, front + 1))):
             place = self._letter_at(start)
             if place is None or self._option_at(start)[1] > place.end:

@@ -72,6 +72,9 @@ def last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return [None, *pattern.finditer(text)][-1]
 
 
+FRONT = re.compile(r"[\W_]{0,10}")
+
+
 def skip(pattern: re.Pattern[str], text: str, start: int) -> int:
     """Return the end of a match at a place; the place itself if there is none."""
     match = pattern.match(text, start)
@@ -277,3 +280,9 @@ def lowered(text: str) -> str:
     """Convert a text to lower case without changing its length."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(min(one.lower(), one, key=len) for one in text)
+
+
+@lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
+def text_of_option(choice: str) -> str:
+    """Return an option text in the form that is searched for: plain, in lower case, without a final full stop."""
+    return lowered(plain(choice)).rstrip(" .")

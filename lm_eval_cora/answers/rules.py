@@ -174,7 +174,6 @@ GIVES_REASON = re.compile(rf" +(?:{_REASON})\b")
 # ---- text before a letter
 OPENING = _any_case(r"^(?:sure|certainly|of course|okay|ok|absolutely|great question)\b[^\n.!:,]{0,60}[!.:,]\s?(?=\S)")
 """An opening phrase without content: "Sure!", "Of course, here is the answer:"."""
-FRONT = re.compile(r"[\W_]{0,10}")
 LINE_START = _any_case(r"(?:^|\n)(?:[\s:>|#\"'(\[•-]|\d\.)*(?:(?:option|choice|answer|letter) )?[\"'(\[]{0,2}$")
 HEADING = _any_case(r"\b(?:options|choices) ?:\s{0,3}[\"'(\[-]{0,2}$")
 SENTENCE_START = _any_case(r"(?:^|[.!?:,;(\n]|\b(?:that|so|therefore|thus|hence|consequently|is))\s?[\"'(]?$")

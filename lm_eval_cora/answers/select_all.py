@@ -8,8 +8,7 @@ from functools import lru_cache
 from lm_eval_cora.answers import Answer, Reason, voided
 from lm_eval_cora.answers.claims import STATED, claims, last_of
 from lm_eval_cora.answers.format import AnswerFormat, Doc
-from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip
+from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip, text_of_option
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 

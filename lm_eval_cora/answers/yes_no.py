@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from lm_eval_cora.answers import Answer, Found, Reason
-from lm_eval_cora.answers.choice import last_counts
 from lm_eval_cora.answers.claims import claims, valid
 from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
-from lm_eval_cora.answers.places import text_of_option
-from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip
-from lm_eval_cora.answers.rules import FRONT, LEAVES_OPEN
+from lm_eval_cora.answers.plain import FRONT, LABEL, Plain, lowered, refused_or, skip, text_of_option
 from lm_eval_cora.variants import template
 
 _HEAD = 256
@@ -23,11 +21,6 @@ _INDISTINCT = re.compile(
 """An option text that is too short to be searched for, or that begins with a word of a verdict."""
 _PROPOSED = "X"  # stands for the text of the proposed answer in a text that is otherwise in lower case
 _STOPS = r"(?=\s?(?:[.,;:!)\]\n\"'*]|$|- )|\s(?:because|since|as|and|given|answer|choice|option|one|response)\b)"
-_OPEN = re.compile(
-    rf"(?:(?i:{LEAVES_OPEN.pattern})|"
-    r"\b(?:determine|doubt|doubtful|unclear|check|asks?|sure|see|know|evaluate|decide|verify)\b)[^.,;:!?\n]*\Z"
-)
-"""A word that doubts or negates what follows in the same clause."""
 _CLAIMS = [
     # "yes", "not correct"
     (
@@ -126,7 +119,7 @@ class YesNo(AnswerFormat):
         if _INDISTINCT.match(proposed) is None:
             plain.substitute(re.compile(rf"(?<!\w){re.escape(proposed)}(?!\w)"), _PROPOSED)
         text = plain.text
-        found = claims(text, _CLAIMS, _OPEN, 80)
+        found = claims(text, _CLAIMS, _open(), 80)
         claim = _deciding(text, valid(found), said)
         if isinstance(claim, Reason):
             return plain.traced(Answer(reason=claim, found=tuple(found)))
@@ -156,8 +149,19 @@ class YesNo(AnswerFormat):
         return [self.target(doc)]
 
 
+@cache
+def _open() -> re.Pattern[str]:
+    """A word that doubts or negates what follows in the same clause."""
+    from lm_eval_cora.answers.rules import LEAVES_OPEN  # slow to compile
+
+    words = "determine|doubt|doubtful|unclear|check|asks?|sure|see|know|evaluate|decide|verify"
+    return re.compile(rf"(?:(?i:{LEAVES_OPEN.pattern})|\b(?:{words})\b)[^.,;:!?\n]*\Z")
+
+
 def _deciding(text: str, found: Sequence[Found], said: str) -> Found | Reason:
     """Return the claim that counts among those that are not doubted."""
+    from lm_eval_cora.answers.choice import last_counts  # its patterns are slow to compile
+
     if not found:
         return refused_or(Reason.NO_YES_OR_NO, said)
     first, last = found[0], found[-1]

@@ -6,22 +6,25 @@ import re
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from shlex import join
 from textwrap import indent
-from typing import Any, TextIO
+from typing import TextIO
 
 from lm_eval_cora import __version__
-from lm_eval_cora.cli import compare, export, gate, leaderboard, plan, read, report, run, score, tasks
 from lm_eval_cora.cli.console import ERROR_STATUS, Parser, say
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.writing import STDOUT
 
-_COMMANDS: tuple[Any, ...] = (run, report, compare, plan, gate, score, export, leaderboard, read, tasks)
-"""The commands, in the order of `--help`. The docstring of a module is the help of its command: a sentence, examples
-and remarks. It has `add_arguments` and `run`, which returns the exit status if that is not 0."""
+_COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "tasks")
+"""The commands, in the order of `--help`, each a module that is imported only for its own arguments. Its docstring is
+the help: a sentence, examples and remarks. It has `add_arguments` and `run`, which returns the exit status if that is
+not 0."""
 
+_FOR_SCRIPTS = ("plan", "gate", "leaderboard")  # commands that end with `ERROR_STATUS` after an error
 _SECRET = re.compile(r"""(token|key|headers?|secret|password|authorization)["']*\s*[=:]""", re.IGNORECASE)
 
 
@@ -53,11 +56,11 @@ def _flush(stream: TextIO) -> None:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        given, others = make_parser().parse_known_args(arguments)
+        given, others = make_parser(arguments).parse_known_args(arguments)
         if others and given.name != "run":
             given.parser.error(f"unrecognized arguments: {' '.join(others)}")
     except SystemExit as ended:
-        gate.note_error(arguments, ended.__cause__)
+        _note_error(arguments, ended.__cause__)
         raise
     typed = join(["lm-eval-cora", *arguments])
     given.typed = "(not shown, because it contains a secret)" if _SECRET.search(typed) else typed  # for logs
@@ -78,13 +81,18 @@ def _run(arguments: Sequence[str]) -> int:
         output = getattr(given, "output", None) or STDOUT
         where = error.filename or ("standard output" if output == STDOUT else output)
         message = f"{where}: {error.strerror}" if error.strerror else str(error)
-    gate.note_error(arguments, message)
+    _note_error(arguments, message)
     say(f"lm-eval-cora {given.name}: {message}")
     return int(given.error_status)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Make the parser of the command line."""
+def _note_error(arguments: Sequence[str], error: object) -> None:
+    if "gate" in arguments[:1]:
+        import_module("lm_eval_cora.cli.gate").note_error(arguments, error)
+
+
+def make_parser(words: Collection[str] = _COMMANDS) -> argparse.ArgumentParser:
+    """Make the parser of the command line, with the arguments of the commands that are among some words."""
     parser = Parser(
         prog="lm-eval-cora",
         description="Run `lm_eval` with fewer requests, and report, compare and export its results.",
@@ -92,17 +100,20 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="name")
-    for command in _COMMANDS:
-        summary, _, about = (command.__doc__ or "").partition("\n\n")  # none with python -OO
+    for name in _COMMANDS:
+        source = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")  # importing it is slow
+        summary, _, about = source.split('"""')[1].partition("\n\n")
         examples, blank, remarks = about.rstrip().partition("\n\n")
         subparser: Parser = commands.add_parser(
-            command.__name__.rpartition(".")[2],
+            name,
             help=f"{summary[:1].lower()}{summary[1:-1]}",
             description=summary,
             epilog=f"examples:\n{indent(examples, '  ')}{blank}{remarks}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_arguments(subparser)
-        status, subparser.usage_status = (ERROR_STATUS,) * 2 if command in (plan, gate, leaderboard) else (1, 2)
-        subparser.set_defaults(command=command, parser=subparser, error_status=status)
+        status, subparser.usage_status = (ERROR_STATUS,) * 2 if name in _FOR_SCRIPTS else (1, 2)
+        if name in words:
+            command = import_module(f"lm_eval_cora.cli.{name}")
+            command.add_arguments(subparser)
+            subparser.set_defaults(command=command, parser=subparser, error_status=status)
     return parser

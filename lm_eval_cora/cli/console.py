@@ -1,4 +1,9 @@
-"""What the commands share: the parser, arguments, checks of paths, and how results and messages are written."""
+"""What the commands share: the parser, arguments, checks of paths, and how results and messages are written.
+
+Help and errors need no more than this module. So it imports what reads runs and writes tables where it is used.
+"""
+
+from __future__ import annotations
 
 import argparse
 import json
@@ -9,19 +14,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
-from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.output_formats import FORMATS
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.questions.question import printable
+from lm_eval_cora.questions.question import Reader, printable
 from lm_eval_cora.report.writing import STDOUT, check_file, write_file
-from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run, selected
-from lm_eval_cora.tables.table import Table
-from lm_eval_cora.tables.text import one_line, table_as_text
+
+if TYPE_CHECKING:
+    from lm_eval_cora.runs.model_run import Run
+    from lm_eval_cora.tables.table import Table
 
 ERROR_STATUS = 3
 """Exit status after an error of `gate`, whose results are 0, 1 and 2, and of commands for the same scripts."""
@@ -130,6 +132,9 @@ def labels_of(given: Given) -> dict[Path, str]:
 
 def read_runs_of(given: Given) -> list[Run]:
     """Read the runs and print their warnings to stderr."""
+    from lm_eval_cora.runs.grouping import read_runs
+    from lm_eval_cora.runs.model_run import selected
+
     runs = selected(read_runs(given.out, reader=given.reader, labels=labels_of(given)), given.select)
     say(*warnings_of(runs))
     return runs
@@ -143,6 +148,8 @@ def warnings_of(runs: Iterable[Run]) -> list[str]:
 def check_output(path: Path) -> None:
     """Check the file of -o, whose format is named, before the runs are read, which may take minutes."""
     if path.suffix.lower() in _OTHER_FORMATS:
+        from lm_eval_cora.export.output_formats import FORMATS
+
         raise UserError(
             f"-o {path}: there is no such format. Charts as PDF, SVG and PNG: lm-eval-cora report OUT --figures "
             f"DIR. Formats of report: html, md, json, csv; of export: {', '.join(FORMATS)}"
@@ -165,6 +172,8 @@ def show(given: Given, value: Any, tables: Iterable[Table], note: str = "") -> N
 
 def print_tables(tables: Iterable[Table], note: str = "") -> None:
     """Print tables with their titles, and a note."""
+    from lm_eval_cora.tables.text import one_line, table_as_text
+
     texts = [f"{one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}" for table in tables]
     print(coloured("\n\n".join([*texts, note] if note else texts)))
 
@@ -196,7 +205,9 @@ def say(*texts: str) -> None:
     Messages that are equal but for the names before the colon are one.
     """
     with suppress(BrokenPipeError):
-        about = grouped_by(dict.fromkeys(texts), lambda text: text.partition(": ")[2] or text)
+        about: dict[str, list[str]] = {}
+        for text in dict.fromkeys(texts):
+            about.setdefault(text.partition(": ")[2] or text, []).append(text)
         for note, (*others, last) in about.items():
             names = (text.removesuffix(note)[:-2] for text in others)
             print(printable("; ".join([*names, last])), file=sys.stderr)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from operator import methodcaller
 from typing import Any
-
-from jinja2 import StrictUndefined, TemplateError, TemplateRuntimeError, Undefined, meta
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.cells import Choices, filled, is_blank, option_text, parse_cell, read_options
@@ -38,14 +35,24 @@ Getter = Callable[[Row], Any]  # returns the value of a field in a row
 def _printable(value: Any) -> Any:
     """Raise an error for a missing value, which Jinja would print as "None"."""
     if value is None:
+        from jinja2 import TemplateRuntimeError
+
         raise TemplateRuntimeError("it prints a missing value (None)")
     return value
 
 
-_SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True, finalize=_printable)
-for _name in ("random", "lipsum"):  # their results would differ between the ranks of a run
-    _SANDBOX.filters.pop(_name, None)
-    _SANDBOX.globals.pop(_name, None)
+@cache
+def _sandbox() -> Any:
+    """Jinja's sandbox. Few sources have templates, and Jinja is slow to import."""
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    found = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True, finalize=_printable)
+    for name in ("random", "lipsum"):  # their results would differ between the ranks of a run
+        found.filters.pop(name, None)
+        found.globals.pop(name, None)
+    return found
+
 
 _EXPRESSION = re.compile(r"\A\s*\{\{[-+]?((?:(?!\{\{|\}\}|\{%|%\}).)*?)[-+]?\}\}\s*\Z", re.DOTALL)
 
@@ -69,8 +76,10 @@ class Field:
         """The columns, or the path, that the field reads."""
         if not self._is_template:
             return (self.text,)
-        variables = meta.find_undeclared_variables(_SANDBOX.parse(self.text))
-        return tuple(sorted(variables - {"row", *_SANDBOX.globals}))
+        from jinja2.meta import find_undeclared_variables
+
+        variables = find_undeclared_variables(_sandbox().parse(self.text))
+        return tuple(sorted(variables - {"row", *_sandbox().globals}))
 
     def getter(self, columns: Sequence[str], free: Sequence[str] | None = None) -> Getter:
         """Find the field among the columns of a source. An error suggests one of the `free` columns."""
@@ -116,11 +125,13 @@ def _at_path(column: str, path: Sequence[str], row: Row) -> Any:
 
 def _compiled(text: str) -> Getter:
     """Compile a template in Jinja's sandbox. The value of a single expression keeps its type."""
+    from jinja2 import TemplateError, Undefined
+
     try:
         if single := _EXPRESSION.match(text):
-            evaluate: Callable[..., Any] = _SANDBOX.compile_expression(single[1].strip(), undefined_to_none=False)
+            evaluate: Callable[..., Any] = _sandbox().compile_expression(single[1].strip(), undefined_to_none=False)
         else:
-            evaluate = _SANDBOX.from_string(text).render
+            evaluate = _sandbox().from_string(text).render
     except (TemplateError, SyntaxError, RecursionError, MemoryError, OverflowError, ValueError) as error:
         raise UserError(f"the template {shorten(text, 80)!r} cannot be compiled: {shorten(error, 200)}") from None
 

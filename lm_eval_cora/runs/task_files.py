@@ -126,7 +126,7 @@ def _load(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_TaskFileLoader)
 
 
-class _TaskFileLoader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML ships no types
+class _TaskFileLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # ten times as fast
     """YAML loader that resolves `!function` for names in this package."""
 
 

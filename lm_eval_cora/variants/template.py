@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from string import Formatter
-from typing import Any, NamedTuple
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from jinja2 import Template as JinjaTemplate
-from jinja2 import TemplateError as JinjaError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import LETTERS, is_encodable, lettered, shorten, shown
+
+if TYPE_CHECKING:  # Jinja is slow to import, and answers are scored without prompts
+    from jinja2 import Template as JinjaTemplate
 
 # Names of the answer formats. The prompt of a format is the file in `templates` with its name.
 LETTER, BEST_ANSWER, YES_NO, SELECT_ALL, BOXED = "letter", "best_answer", "yes_no", "select_all", "boxed"
@@ -22,28 +20,33 @@ LETTER, BEST_ANSWER, YES_NO, SELECT_ALL, BOXED = "letter", "best_answer", "yes_n
 READ_AFTER = {BEST_ANSWER: "best answer is", BOXED: r"\boxed"}
 _WITHOUT_INSTRUCTION = {YES_NO: "claim"}  # the names of prompts without the instruction; otherwise "question"
 
-# No escaping: a prompt is plain text, and the question must reach the model unchanged.
-_environment = Environment(
-    loader=PackageLoader("lm_eval_cora.variants", "templates"),
-    undefined=StrictUndefined,
-    autoescape=False,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    auto_reload=False,  # otherwise Jinja checks the included templates for changes at each prompt
-)
-_environment.globals.clear()  # our templates use none, and Jinja would copy them for each prompt
-_SANDBOX = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
-
-# The prompts, compiled once. Variables: `stem` (empty if it is hidden), `letters` or other labels, `options` (label and
-# text), `choice` (the first one).
-PROMPTS = {
-    name.removesuffix(".jinja"): _environment.get_template(name)
-    for name in _environment.list_templates(extensions=["jinja"])
-}
 _OPTION = "\n{letter}. {option}"
 _FIELDS = {"question", "options", "letters", "category"}
 _OPTION_FIELDS = {"letter", "option"}
 _KEYS = {"name", "prompt", "options_format", "fixed"}
+
+
+@cache
+def prompts() -> "dict[str, JinjaTemplate]":
+    """The prompts, compiled once.
+
+    Variables: `stem` (empty if it is hidden), `letters` or other labels, `options` (label and text), `choice` (the
+    first one).
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    # No escaping: a prompt is plain text, and the question must reach the model unchanged.
+    environment = Environment(
+        loader=PackageLoader("lm_eval_cora.variants", "templates"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,  # otherwise Jinja checks the included templates for changes at each prompt
+    )
+    environment.globals.clear()  # our templates use none, and Jinja would copy them for each prompt
+    names = environment.list_templates(extensions=["jinja"])
+    return {name.removesuffix(".jinja"): environment.get_template(name) for name in names}
 
 
 def prompt_of(doc: Mapping[str, Any], *, instruct: bool = True) -> str:
@@ -55,7 +58,7 @@ def prompt_of(doc: Mapping[str, Any], *, instruct: bool = True) -> str:
     name = doc["ask"] if instruct else _WITHOUT_INSTRUCTION.get(doc["ask"], "question")
     labels = doc.get("labels", LETTERS)[: len(choices)]
     options = zip(labels, choices, strict=True)
-    return PROMPTS[name].render({"stem": stem, "options": options, "letters": labels, "choice": choices[0]})
+    return prompts()[name].render({"stem": stem, "options": options, "letters": labels, "choice": choices[0]})
 
 
 @dataclass(frozen=True)
@@ -103,16 +106,21 @@ class OwnPrompt(Template):
 
 
 @cache
-def _compiled(text: str) -> JinjaTemplate:
-    return _SANDBOX.from_string(text)
+def _compiled(text: str) -> "JinjaTemplate":
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined).from_string(text)
 
 
 def check_own_prompt(text: str, examples: Mapping[str, tuple[str, Sequence[str]]]) -> None:
     """Check the user's prompt with a question for each answer format."""
+    from jinja2 import TemplateError
+
     for ask, (stem, choices) in examples.items():
         try:
             rendered, *others = (OwnPrompt("own", text, ask=one).render(stem, choices) for one in {ask: 1, **examples})
-        except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
             raise UserError(
                 f"option 'prompt': {str(error).rstrip('.')}. The variables are question, options, letters, category "
                 "and ask"

@@ -95,8 +95,8 @@ def extended(tmp_path, monkeypatch):
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / "lm_eval_cora" / room)])
         monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}", raising=False)
     prompt = tmp_path / "lm_eval_cora" / "variants" / "templates" / "json_letter.jinja"
-    environment = template.PROMPTS["question"].environment
-    monkeypatch.setitem(template.PROMPTS, "json_letter", environment.from_string(prompt.read_text()))
+    environment = template.prompts()["question"].environment
+    monkeypatch.setitem(template.prompts(), "json_letter", environment.from_string(prompt.read_text()))
     # The two registries, changed as the guide says.
     monkeypatch.setitem(FORMATS, "json_letter", import_module("lm_eval_cora.answers.json_letter").JSON_LETTER)
     monkeypatch.setitem(PROBES, "backwards", import_module("lm_eval_cora.variants.backwards").BACKWARDS)
