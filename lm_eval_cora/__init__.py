@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from lm_eval_cora.scores import compare as compare
     from lm_eval_cora.variants.variant import Variant as Variant
 
-__version__ = "0.3.0.dev0"
+__version__ = "1.0.0rc1"
 
 _MODULES = {
     "score": "api",

@@ -1,6 +1,6 @@
 """Write the task files: one for each benchmark, probe and form. Existing files keep their version.
 
-To add a benchmark, write its fragment in `tasks/_benchmarks`, add a line to `BENCHMARKS` below, and run this script.
+Run `python -m scripts.write_tasks` after you add a fragment to `tasks/_benchmarks` or a probe.
 """
 
 from __future__ import annotations
@@ -8,92 +8,54 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import yaml
 
+from lm_eval_cora.runs.task_files import benchmark as benchmark_named
+from lm_eval_cora.variants.probes import PROBES, Probe, uses_templates
+
 TASKS = Path(__file__).parents[1] / "tasks"
 
-ALL = ("divergent", "plus", "revas", "prompts", "order", "sampling", "labels", "choices_only")
-"""Default probes of a benchmark."""
-
-FEWER = ("divergent", "plus", "order", "labels", "choices_only")
-"""Probes of benchmarks that the papers of the probes do not use. cora_hub runs the other probes on them."""
-
-REASONED = ("prompts", "order", "sampling")
-"""Probes whose token limit leaves room for reasoning."""
-
-WRITTEN_ONLY = ("prompts", "sampling")
-"""Probes without the form that scores letters."""
-
-
-class Tasks(NamedTuple):
-    """The tasks of a benchmark.
-
-    Attributes:
-        probes: Probes of the benchmark.
-        shots: Number of exemplars in the divergent probe.
-    """
-
-    probes: tuple[str, ...] = ALL
-    shots: int = 0
-
-
-BENCHMARKS = {
-    "agieval": Tasks(),
-    "arc_challenge": Tasks(shots=25),
-    "commonsense_qa": Tasks(FEWER),
-    "demo": Tasks(),
-    "global_mmlu": Tasks(FEWER),
-    "gpqa_diamond": Tasks(FEWER),
-    "gpqa_main": Tasks(FEWER),
-    "hub": Tasks(),
-    "local": Tasks(),
-    "math": Tasks(WRITTEN_ONLY),
-    "medmcqa": Tasks(),
-    "medqa": Tasks(),
-    "medxpertqa": Tasks(FEWER),
-    "mmlu": Tasks(shots=5),
-    "mmlu_pro": Tasks(),
-    "mmlu_redux": Tasks(FEWER),
-    "of": Tasks(),
-    "openbookqa": Tasks(FEWER),
-    "race": Tasks(FEWER),
-    "sciq": Tasks(FEWER),
-    "truthfulqa": Tasks(),
+WITH_ALL_PROBES = {
+    *("agieval", "arc_challenge", "math", "medmcqa", "medqa", "mmlu", "mmlu_pro", "truthfulqa"),
+    *("demo", "hub", "local", "of"),
 }
+"""Benchmarks that the papers of the probes use, and those for trying a probe or for other questions."""
+
+ONLY_OF_PAPERS = {"revas", "prompts", "sampling"}
+"""Probes without tasks for the other benchmarks; cora_hub runs these probes on them."""
+
+SHOTS = {"arc_challenge": 25, "mmlu": 5}
+"""Numbers of exemplars in the divergent probe, if the paper uses some."""
 
 
 def task_files() -> Iterator[tuple[Path, str]]:
     """Yield the path and the content of each task file. An existing file keeps its version."""
-    for benchmark, tasks in BENCHMARKS.items():
-        for probe in tasks.probes:
-            for scored in (False,) if probe in WRITTEN_ONLY else (False, True):
-                ending = "" if probe == "divergent" else f"_{probe}"
-                name = f"cora_{benchmark}{ending}{'_mc' if scored else ''}"
-                path = TASKS / _folder(benchmark) / f"{name}.yaml"
-                form = "loglikelihood" if scored else "reasoned" if probe in REASONED else "generate"
-                shots = tasks.shots if probe == "divergent" else 0
-                yield path, _content(name, form, benchmark, probe, _version(path), shots)
+    for benchmark in sorted(path.stem for path in (TASKS / "_benchmarks").glob("*.yaml")):
+        has_options = benchmark_named(benchmark).has_options
+        for probe in PROBES.values():
+            has_probe = benchmark in WITH_ALL_PROBES or probe.name not in ONLY_OF_PAPERS
+            if has_probe and (has_options or probe.open_questions):
+                for form in probe.formats:
+                    yield _task_file(benchmark, probe, scored=form == "loglikelihood")
 
 
-def _folder(benchmark: str) -> str:
-    return "gpqa" if benchmark.startswith("gpqa") else benchmark
+def _task_file(benchmark: str, probe: Probe, *, scored: bool) -> tuple[Path, str]:
+    is_main = probe.name == "divergent"
+    name = f"cora_{benchmark}{'' if is_main else f'_{probe.name}'}{'_mc' if scored else ''}"
+    path = TASKS / ("gpqa" if benchmark.startswith("gpqa") else benchmark) / f"{name}.yaml"
+    form = "loglikelihood" if scored else "reasoned" if uses_templates(probe, "generate") else "generate"
+    parts = [f"../_benchmarks/{benchmark}.yaml", f"../_probes/{probe.name}.yaml"]
+    if benchmark == "of":  # its class replaces that of the probe
+        parts.reverse()
+    lines = [f"task: {name}", f"include: [../_forms/{form}.yaml, {', '.join(parts)}]"]
+    lines += [f"metadata: {{version: {_version(path)}}}"]
+    lines += [f"num_fewshot: {SHOTS[benchmark]}"] if is_main and benchmark in SHOTS else []
+    return path, "".join(f"{line}\n" for line in lines)
 
 
 def _version(path: Path) -> int:
-    if not path.is_file():
-        return 1
-    return int(yaml.safe_load(path.read_text(encoding="utf-8"))["metadata"]["version"])
-
-
-def _content(name: str, form: str, benchmark: str, probe: str, version: int, shots: int) -> str:
-    parts = [f"../_benchmarks/{benchmark}.yaml", f"../_probes/{probe}.yaml"]
-    if benchmark == "of":  # its class replaces that of the probe
-        parts.reverse()
-    return f"task: {name}\ninclude: [../_forms/{form}.yaml, {', '.join(parts)}]\nmetadata: {{version: {version}}}\n" + (
-        f"num_fewshot: {shots}\n" if shots else ""
-    )
+    return int(yaml.safe_load(path.read_text(encoding="utf-8"))["metadata"]["version"]) if path.is_file() else 1
 
 
 def main() -> None:

@@ -25,7 +25,8 @@ from zlib import crc32
 
 from tabulate import tabulate
 
-from tests.support.names import NAMES, WITH_FEWER_PROBES, benchmark_of
+from scripts.write_tasks import WITH_ALL_PROBES
+from tests.support.names import NAMES, benchmark_of
 
 REPOSITORY = Path(__file__).parents[2]
 WHOLE = REPOSITORY.parent / "shared" / "whole"
@@ -132,7 +133,7 @@ def main() -> int:
         return 0
     if not given.folder.is_dir():
         parser.error(f"there is no folder {given.folder}; name the one that holds the benchmarks with --folder")
-    known = [name for name in NAMES if benchmark_of(name) not in WITH_FEWER_PROBES]
+    known = [name for name in NAMES if benchmark_of(name) in WITH_ALL_PROBES]
     tasks = [name for name in known if not given.words or any(word in name for word in given.words)]
     rows, failed = [], 0
     for task in tasks:

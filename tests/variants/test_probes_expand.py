@@ -1,6 +1,9 @@
 """Variants for users who query a model themselves: the same as in the task `cora_local`, from any kind of table."""
 
 import json
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,6 +17,7 @@ from lm_eval_cora.questions.question import Question
 from lm_eval_cora.runs.task_files import benchmark
 from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.template import prompt_of
+from tests.support.responses import STYLES
 from tests.support.written import put
 
 ROWS = [
@@ -114,3 +118,34 @@ def test_shuffled_options_do_not_depend_on_the_name_of_the_data(tmp_path):
     sources = [*files, ROWS, pd.DataFrame(ROWS)]
     first, *others = ([vars(one) for one in cora.expand(source, shuffle=True)] for source in sources)
     assert all(other == first for other in others)
+
+
+VERSION = Path(__file__).parents[1] / "prompts" / "version_1.json"
+"""Digests of what the tasks of version 1 ask, draw and read. A change on purpose raises the versions of its tasks."""
+
+
+def digest(value):
+    return sha256(repr(value).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("probe", json.loads(VERSION.read_text())["probes"])
+def test_a_version_has_the_same_prompts_and_draws(probe):
+    rows = [*ROWS, {**ROWS[2], "id": "air", "choices": [*"abcdefghi", "All of the above"], "answer": "C"}]
+    asked = [
+        (one.kind, one.printed, one.answer, one.ask, one.prompt, prompt_of(vars(one), instruct=False))
+        for one in cora.expand(rows, probe=probe)
+    ]
+    assert digest(asked) == json.loads(VERSION.read_text())["probes"][probe]
+
+
+@pytest.mark.parametrize("reader", ["flexible", "strict"])
+def test_a_version_has_the_same_readings(reader):
+    options = ROWS[2]["choices"]
+    said = [style(letter, text) for style in STYLES.values() for letter, text in zip("ABCD", options, strict=True)]
+    read = [
+        cora.read_answer(f"{one}\n{other}", options, format=ask, reader=reader)
+        for ask in ("letter", "best_answer", "select_all")
+        for one, other in product(said[::3], said)
+    ]
+    found = digest([(one.position, one.selected, str(one.reason)) for one in read])
+    assert found == json.loads(VERSION.read_text())["readers"][reader]

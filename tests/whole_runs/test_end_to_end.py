@@ -33,7 +33,7 @@ def test_the_results_file_and_the_table():
     data = config["metadata"]["benchmark"]
     assert data["name"] == "demo"
     assert config["metadata"]["signature"] == (
-        f"cora|task:cora_demo@7|data:{data['questions']}|probe:divergent|option_references:keep"
+        f"cora|task:cora_demo@1|data:{data['questions']}|probe:divergent|option_references:keep"
         "|form:generate|reader:flexible|shots:0|seed:2"
         f"|questions:3|n:3x26|invalid:0.0%|v{__version__}"
     )
@@ -121,7 +121,7 @@ def test_a_live_model_among_the_model_arguments():
     metadata = {"pretrained": Callable(), "loader": partial(print), "cora": {"questions": 1}}
     manager = TaskManager(include_path=TASKS, include_defaults=False, metadata=metadata)
     results = simple_evaluate(model=Simulated(knows), tasks=["cora_demo"], task_manager=manager)
-    assert results["configs"]["cora_demo"]["metadata"]["signature"].startswith("cora|task:cora_demo@7|")
+    assert results["configs"]["cora_demo"]["metadata"]["signature"].startswith("cora|task:cora_demo@1|")
 
 
 def test_a_metric_that_fails_does_not_cost_the_run(monkeypatch, caplog):
