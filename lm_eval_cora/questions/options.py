@@ -188,11 +188,9 @@ OPTIONS: dict[str, Option] = {
     "nota_text": Option(*_LINE, 'Text of the option "None of the above".'),
     "option_references": Option(
         *_one_of(get_args(OptionReferences)),
-        '[Options that refer to others](../tasks/README.md#options-that-refer-to-others), such as "All of the above". '
-        "`keep`: those about all or none of the options stay last, and variants in which another option would be right "
-        "are not made; probes that alter options leave out questions with other references, such as "
-        '"Both A and B". `leave_out`: all questions with such options are left out. `ignore`: they are options like '
-        "others.",
+        'What happens to [options that refer to others](../tasks/README.md#options-that-refer-to-others), such as '
+        '"All of the above". `keep`: they stay last, and variants in which another option would be right are not made. '
+        "`leave_out`: their questions are left out. `ignore`: they are options like others.",
     ),
     "variants": Option(*_ONE, "1 asks one variant of each question, drawn by `seed`.", "all variants"),
     "orders": Option(
