@@ -1,7 +1,8 @@
 """Run the test suite on the lowest and the newest supported versions of the dependencies.
 
-    nox                  both, on the lowest and the highest Python
+    nox                  both, on the lowest and the highest Python, and `build`
     nox -s lowest-3.10   one session
+    nox -s build         build the package, check it for PyPI, and install the wheel
     nox -s schema        check exported records against the published schema of Every Eval Ever
     nox -s install       try all ways to install the harness and this package; print a table
     nox -s whole         run every task on the whole public benchmarks; print a table
@@ -18,7 +19,7 @@ from pathlib import Path
 import nox
 
 nox.options.default_venv_backend = "venv"
-nox.options.sessions = ["lowest-3.10", "newest-3.13"]
+nox.options.sessions = ["build", "lowest-3.10", "newest-3.13"]
 
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 
@@ -41,6 +42,22 @@ def newest(session: nox.Session) -> None:
     session.install("--upgrade", "--upgrade-strategy", "eager", ".[dev]")
     session.env["CORA_FUZZ"] = "1000000"
     _test(session)
+
+
+@nox.session(python="3.12")
+def build(session: nox.Session) -> None:
+    """Build the source distribution, from it the wheel, check both as PyPI does, and use the installed wheel."""
+    session.install("build>=1.2", "twine>=6.1")
+    folder = Path(session.create_tmp())
+    for old in folder.glob("lm_eval_cora-*"):
+        old.unlink()
+    session.run("python", "-m", "build", "--outdir", str(folder), ".")
+    files = sorted(map(str, folder.glob("lm_eval_cora-*")))
+    session.run("python", "-m", "twine", "check", "--strict", *files)
+    session.install(*(name for name in files if name.endswith(".whl")))
+    session.chdir(folder)  # not in the checkout, whose package would be imported
+    session.run("lm-eval-cora", "--version")
+    session.run("lm-eval-cora", "tasks")
 
 
 @nox.session(python="3.12")
