@@ -47,6 +47,40 @@ CHOOSES_NOTHING = (Reason.REFUSED, Reason.CONTRADICTION, Reason.NONE_FITS, Reaso
 """Reasons that more text would hardly change."""
 
 
+class Rule(str, Enum):
+    """How a reader finds an answer, with the text that users see."""
+
+    NONE = ""
+    # letter
+    FIRST_WORD = "the first word"
+    BEST_ANSWER = "the best answer"
+    ALONE = "a letter alone"
+    JSON = "a value of JSON"
+    LABEL = "a label"
+    STATED = "stated as the answer"
+    BEST = "the best of a kind"
+    ODD_ONE = "the one that does not hold"
+    CHOSEN = "a choice in the first person"
+    CONCLUDED = "a conclusion"
+    CORRECTED = "a correction"
+    LETTER_AND_TEXT = "called by letter and text"
+    UNREADABLE = "an announcement that cannot be read"
+    NO_OPTION = "no option stated"
+    CALLED_RIGHT = "called right"
+    AT_THE_START = "a letter at the start"
+    AT_THE_END = "a line of its own at the end"
+    WITH_TEXT = "a letter with its own text"
+    LETTER = "a letter"
+    TEXT = "the text of one option"
+    # the other formats
+    ABOUT_PROPOSED = "stated about the proposed answer"
+    LETTERS_AT_THE_START = "letters at the start"
+    LINES = "lines that are options"
+    LAST_BOX = "the last box"
+
+    __str__, __repr__, __hash__ = str.__str__, str.__repr__, str.__hash__  # of its text
+
+
 NO_OPTION = -2
 
 
@@ -58,7 +92,7 @@ class Found(NamedTuple):
     position: int
     start: int
     end: int  # of the letter, or of the option text that follows the letter
-    rule: str = ""
+    rule: Rule = Rule.NONE
     weight: int = 0  # how strongly the option is named, see `rules`
     void: Reason | None = None  # why it does not count
 
@@ -106,7 +140,7 @@ class Answer:
     written: str | None = None
     settled: bool = False
     at_front: bool = False
-    rule: str = ""
+    rule: Rule = Rule.NONE
     span: tuple[int, int] | None = None
     found: tuple[Found, ...] = ()
 

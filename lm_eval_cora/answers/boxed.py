@@ -3,8 +3,8 @@ r"""The format of MATH in SCORE, which asks for an answer in a box: "\boxed{\fra
 import re
 from dataclasses import replace
 
-from lm_eval_cora.answers import Answer, Reason, voided
-from lm_eval_cora.answers.claims import STATED, claims, last_of
+from lm_eval_cora.answers import Answer, Reason, Rule, voided
+from lm_eval_cora.answers.claims import claims, last_of
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.plain import refused_or
 from lm_eval_cora.questions.boxes import BOX, box_content, is_box
@@ -64,7 +64,7 @@ class Boxed(AnswerFormat):
             return Answer(reason=refused_or(Reason.NO_BOX, said))
         content = box_content(said, starts[-1])
         written = (said[starts[-1] :] if content is None else content).strip()
-        answer = _written_at(starts[-1], written, said, "the last box")
+        answer = _written_at(starts[-1], written, said, Rule.LAST_BOX)
         if content is None:
             return voided(answer, Reason.UNCLOSED_BOX)
         if _PLACEHOLDER.fullmatch(written):
@@ -83,7 +83,7 @@ class Boxed(AnswerFormat):
         boxed = self.strict(said, doc)
         if boxed.reason is not Reason.NO_BOX:
             return boxed
-        found = claims(said, [(STATED, _ANNOUNCED)], _LEAVES_OPEN)
+        found = claims(said, [(Rule.STATED, _ANNOUNCED)], _LEAVES_OPEN)
         for claim in last_of(found):
             written = _first_answer(said[claim.end : claim.end + _LONGEST])
             if not _PLACEHOLDER.fullmatch(written):
@@ -95,7 +95,7 @@ class Boxed(AnswerFormat):
         return [str(doc["answer"])]
 
 
-def _written_at(start: int, written: str, said: str, rule: str) -> Answer:
+def _written_at(start: int, written: str, said: str, rule: Rule) -> Answer:
     start = said.index(written, start)
     return Answer(written=written, rule=rule, span=(start, start + len(written)))
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lm_eval_cora.answers import Answer, Found, Reason, rules
+from lm_eval_cora.answers import Answer, Found, Reason, Rule, rules
 from lm_eval_cora.answers.claims import valid
 from lm_eval_cora.answers.format import Doc, picked_at
-from lm_eval_cora.answers.places import AT_THE_END, BY_TEXT, Text
+from lm_eval_cora.answers.places import Text
 from lm_eval_cora.answers.plain import NEXT_QUESTION, OPENS, plain, refused_or
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED
 from lm_eval_cora.questions.question import LETTERS
@@ -87,7 +87,7 @@ def _bare(said: str, doc: Doc) -> Answer | None:
     if len(said) <= _LONGEST_BARE and (bare := _BARE.fullmatch(plain(said))):
         position = LETTERS.index((bare[1] or bare[2]).upper())
         if position < len(doc["printed"]):
-            return picked_at(position, doc, at_front=True, rule="a letter alone", span=(0, len(said.rstrip())))
+            return picked_at(position, doc, at_front=True, rule=Rule.ALONE, span=(0, len(said.rstrip())))
     return None
 
 
@@ -122,7 +122,7 @@ def _of_object(said: str, doc: Doc) -> Answer | None:
     if len(spans) != 1:
         return Answer(reason=Reason.SEVERAL) if spans else None
     answer = find_letter(said[slice(*spans[0])], doc)
-    return answer if answer.reason else replace(answer, rule="a value of JSON", span=spans[0])
+    return answer if answer.reason else replace(answer, rule=Rule.JSON, span=spans[0])
 
 
 def _answers_of_object(text: str) -> list[tuple[int, int]]:
@@ -160,7 +160,7 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
         return [place for place in agreeing if 0 <= place.position < len(printed)]
 
     steps = _analysis(text, places)
-    lighter = {place for place in places if place.start in steps and place.rule != rules.CALLED_RIGHT}
+    lighter = {place for place in places if place.start in steps and place.rule is not Rule.CALLED_RIGHT}
     places = [place._replace(weight=MENTIONED) if place in lighter else place for place in places]
     is_final = bool(places) and text.is_final(places[-1])
     front = None if at_the_end or is_final else _front(text, places)
@@ -168,10 +168,10 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
         front = None
     if front and (instead := _instead(text, front, counting(places))):
         return instead
-    affirmed = {place.position for place in counting(places) if place.rule == rules.CALLED_RIGHT}
-    is_listed = front and front.rule == rules.CALLED_RIGHT and len(affirmed) > 1
+    affirmed = {place.position for place in counting(places) if place.rule is Rule.CALLED_RIGHT}
+    is_listed = front and front.rule is Rule.CALLED_RIGHT and len(affirmed) > 1
     if front and not is_listed and front.void is not Reason.SEVERAL and front.weight < STATED:
-        raised = front._replace(weight=STATED, rule="a letter at the start")
+        raised = front._replace(weight=STATED, rule=Rule.AT_THE_START)
         places, front = [raised if place is front else place for place in places], raised
     for weight in (STATED, ODD_ONE, AFFIRMED, MENTIONED):
         heavy = [place for place in places if place.weight == weight]
@@ -202,13 +202,13 @@ def _instead(text: Text, front: Found, counted: Sequence[Found]) -> Found | Reas
     if not others:
         return None
     is_clear = len(letters) == 1 and len(text.text) - taken.end() <= _SHORT
-    return others[0]._replace(rule=rules.CORRECTED) if is_clear else Reason.SEVERAL
+    return others[0]._replace(rule=Rule.CORRECTED) if is_clear else Reason.SEVERAL
 
 
 def _front(text: Text, places: Sequence[Found]) -> Found | None:
     """Return the answer at the beginning: a letter before all other words, or a statement in the first sentence."""
     for place in places:
-        if _is_first(text, place) and place.rule != BY_TEXT:
+        if _is_first(text, place) and place.rule is not Rule.TEXT:
             listed = text.text[place.start].islower() and place.is_bare  # "(a) First, ..."
             return None if listed and not rules.ENDS_LINE.match(text.text, place.end) else place
         if place.weight == STATED and place.rule in rules.FIRM:
@@ -227,7 +227,7 @@ def _analysis(text: Text, places: Sequence[Found]) -> set[int]:
         if place.position == len(steps) and text.begins_line(place.start):
             steps.append(place)
     discussed = steps if len(steps) > 1 else []
-    return {place.start for place in discussed if place.weight < STATED or place.rule == AT_THE_END}
+    return {place.start for place in discussed if place.weight < STATED or place.rule is Rule.AT_THE_END}
 
 
 def _of_several(text: Text, places: Sequence[Found], front: Found | None, printed: Sequence[int]) -> Found | Reason:

@@ -3,14 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from lm_eval_cora.answers import NO_OPTION, Found, Reason
-
-STATED = "stated as the answer"
+from lm_eval_cora.answers import NO_OPTION, Found, Reason, Rule
 
 
 def claims(
     text: str,
-    rules: Iterable[tuple[str, re.Pattern[str]]],
+    rules: Iterable[tuple[Rule, re.Pattern[str]]],
     unless: re.Pattern[str],
     near: int = 60,
     *,

@@ -2,7 +2,7 @@
 
 import re
 
-from lm_eval_cora.answers import Answer, Reason
+from lm_eval_cora.answers import Answer, Reason, Rule
 from lm_eval_cora.answers.format import AnswerFormat, Doc, picked_at
 from lm_eval_cora.answers.plain import Edited, last_match, refused_or, skip
 from lm_eval_cora.questions.question import LETTERS
@@ -58,7 +58,7 @@ class Letter(AnswerFormat):
         if token is None or (token["next"] or "").islower():  # the word "A" or "I"
             return Answer(reason=refused_or(Reason.NO_LETTER, head))
         position = LETTERS.index(token["letter"].upper())
-        return picked_at(position, doc, settled="\n" in head, rule="the first word", span=(0, len(line)))
+        return picked_at(position, doc, settled="\n" in head, rule=Rule.FIRST_WORD, span=(0, len(line)))
 
     def flexible(self, said: str, doc: Doc) -> Answer:
         """Find the option that a response chooses, see `find_letter`."""
@@ -88,7 +88,7 @@ class BestAnswer(Letter):
     """
 
     name = template.BEST_ANSWER
-    description = "the best answer"
+    description = Rule.BEST_ANSWER
     instruction = "End with: The best answer is <letter>."
     answer_first = False
 
@@ -122,7 +122,7 @@ class BestAnswer(Letter):
         if letter is None:
             return Answer(reason=Reason.NO_LETTER)
         span = text.span(*letter.span("letter"))
-        return picked_at(LETTERS.index(letter["letter"].upper()), doc, rule="the best answer", span=span)
+        return picked_at(LETTERS.index(letter["letter"].upper()), doc, rule=Rule.BEST_ANSWER, span=span)
 
 
 LETTER = Letter()

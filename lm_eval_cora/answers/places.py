@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 
-from lm_eval_cora.answers import Found, Reason, rules
+from lm_eval_cora.answers import Found, Reason, Rule, rules
 from lm_eval_cora.answers.announced import languages_in
 from lm_eval_cora.answers.plain import FRONT, Plain, last_match, lowered, plain, skip, text_of_option
 from lm_eval_cora.answers.rules import AFFIRMED, CUES, LEAVES_OPEN, STATED, Cue
@@ -21,8 +21,6 @@ _LONG = 300  # in a response with more characters, an option's text counts only 
 _FIRST_WORDS = 12  # with at least this many letters and digits, the beginning of an option stands for the option
 _REMARK = 50  # bytes, because some scripts say more with a character; more is not only a remark
 _SHORTEST_TEXT = 3  # an option text with at least this many letters counts anywhere in a response
-AT_THE_END = "a line of its own at the end"
-BY_TEXT = "the text of one option"
 
 
 _GROUPS = re.compile(r"[, ](?=\d{3}(?!\d))| ")
@@ -91,7 +89,7 @@ class Text(Plain):
             found += self._concluded(found)
         headed = rules.HEADED.search(self.text, max(0, len(self.text) - _LONG))
         if headed and not any(place.start >= headed.start("said") for place in found):
-            found.append(Found(-1, *headed.span("said"), rules.UNREADABLE, STATED, Reason.NO_LETTER))
+            found.append(Found(-1, *headed.span("said"), Rule.UNREADABLE, STATED, Reason.NO_LETTER))
         found += [line for line in self._lines() if any(line.start <= place.start < line.end for place in found)]
         places: list[Found] = []
         for place in sorted(found, key=lambda place: (place.start, -place.weight)):
@@ -111,7 +109,7 @@ class Text(Plain):
         for start in {0, self._last_line + 1}:
             position, end = self._option_at(start)
             if end > start + 1 and (rules.ENDS_LINE.match(self.text, end) or rules.AFFIRMS.match(self.text, end)):
-                yield Found(position, start, end, BY_TEXT, STATED, self._void(start, end))
+                yield Found(position, start, end, Rule.TEXT, STATED, self._void(start, end))
 
     def _listed(self, places: Sequence[Found]) -> dict[int, Reason]:
         """Find lists of options: adjacent places, each with the text of its option; the last text may be cut off.
@@ -146,11 +144,11 @@ class Text(Plain):
         goes_on = self.text[place.end :].strip(" .)]\"'!")
         if not alone or lists or goes_on or place.void or place.weight == STATED:
             return place
-        return place._replace(weight=STATED, rule=AT_THE_END)
+        return place._replace(weight=STATED, rule=Rule.AT_THE_END)
 
     def is_final(self, place: Found) -> bool:
         """Whether the last line announces a place as the answer: "Answer: B"."""
-        is_stated = place.rule in (*rules.FIRM, AT_THE_END) and self.has(rules.LABELLED_BY, place)
+        is_stated = place.rule in (*rules.FIRM, Rule.AT_THE_END) and self.has(rules.LABELLED_BY, place)
         return place.start > self._last_line > 0 and (is_stated or place.position < 0)
 
     def ends_with(self, place: Found) -> bool:
@@ -190,7 +188,7 @@ class Text(Plain):
                     # "The answer is D. Fog is not a ..."
                     begins_anew = cue.weight == STATED and self.is_with_text(place) and not self._is_asked(*place.span)
                     void = None if begins_anew and place.void is Reason.REJECTED else place.void
-                    yield place._replace(weight=cue.weight, rule=cue.name, void=void)
+                    yield place._replace(weight=cue.weight, rule=cue.rule, void=void)
 
     def _fits(self, cue: Cue, word: str, before: str, place: Found) -> bool:
         """Whether the words before and after an option are a cue for it."""
@@ -225,7 +223,7 @@ class Text(Plain):
         others = [place for place in found if place.start >= start or (place.weight and not place.void)]
         is_open = LEAVES_OPEN.search(self.text, start, end) or self._says("not", "wrong", "less", "if", start=start)
         if named and not is_open and len({place.position for place in (*named, *others)}) == 1:
-            yield named[0]._replace(weight=STATED, rule="a conclusion")
+            yield named[0]._replace(weight=STATED, rule=Rule.CONCLUDED)
 
     def letters(self, start: int, end: int = sys.maxsize) -> list[Found]:
         """The letters of options in a part of the text that are not words or symbols, each once."""
@@ -255,9 +253,9 @@ class Text(Plain):
             if affirmed and not rules.DOUBT.search(before):
                 last = rules.CONCLUDES.search(before) and not rules.SENTENCE_END.search(self.text, place.end)
                 weight = STATED if last else AFFIRMED
-                yield place._replace(weight=weight, rule=rules.CALLED_RIGHT, void=void)
+                yield place._replace(weight=weight, rule=Rule.CALLED_RIGHT, void=void)
             else:
-                yield place._replace(rule="a letter with its own text" if with_text else "a letter", void=void)
+                yield place._replace(rule=Rule.WITH_TEXT if with_text else Rule.LETTER, void=void)
 
     def has(self, signs: Iterable[Sequence[re.Pattern[str]]], place: Found) -> bool:
         """Whether the text before and after an option has one of some signs."""
@@ -287,7 +285,7 @@ class Text(Plain):
         is_first_line = rules.ENDS_LINE.match(self.text, end)
         is_sentence = self.lower[end - 1 : end].isalpha() and rules.SENTENCE_END.match(self.text, end)
         if end and (is_set_off or is_first_line or is_sentence):
-            yield Found(position, 0, end, BY_TEXT, void=self._void(0, end))
+            yield Found(position, 0, end, Rule.TEXT, void=self._void(0, end))
             return
         ends = list(rules.SENTENCE_END.finditer(self.text.rstrip(" .\n")))
         first, last = (ends[0].start(), ends[-1].end()) if ends and len(self.text) > _LONG else (0, 0)
@@ -305,7 +303,7 @@ class Text(Plain):
                 rejected = rules.REJECTED_BEFORE.search(self._before(start))
                 doubted = rejected or LEAVES_OPEN.search(self._sentence_before(start))
                 void = Reason.REJECTED if doubted else self._void(start, stop)
-                yield Found(position, start, stop, BY_TEXT, void=void)
+                yield Found(position, start, stop, Rule.TEXT, void=void)
                 end = stop
 
     # ---- an option at a place

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from lm_eval_cora.answers import Reason
+from lm_eval_cora.answers import Reason, Rule
 from lm_eval_cora.questions.question import UNSPACED
 
 MENTIONED, AFFIRMED, ODD_ONE, STATED = range(4)
@@ -91,7 +91,6 @@ GOES_ON_AFTER = re.compile(rf"(?i:{LEAVES_OPEN.pattern})|(?:is|:) \(?[A-Z]\)?,")
 _ANY, _NEVER = re.compile(""), re.compile("(?!)")
 
 
-CORRECTED = "a correction"
 _CORRECTS = _any_case(
     "wait|correction|sorry|scratch that|i mean|i meant|on second thought|on second thoughts|make it|make that|"
     "actually|no|rather|but"
@@ -102,7 +101,7 @@ _CORRECTS = _any_case(
 class Cue(NamedTuple):
     """Words after which an option is the answer."""
 
-    name: str
+    rule: Rule
     words: re.Pattern[str]  # directly before the option
     before: re.Pattern[str]  # must be in the sentence before; a match of its group `other` is about another answer
     after: re.Pattern[str] = _ANY  # must follow the option, unless its own text follows its letter
@@ -114,32 +113,30 @@ class Cue(NamedTuple):
 
 
 CUES = (
-    Cue("a label", _any_case("answer"), LINE, STOP),
-    Cue("a label", _any_case(":"), FIRST, STOP),
-    Cue("a label", _any_case("option|choice|letter"), LINE, ENDS_LINE, weight=AFFIRMED),
-    Cue("stated as the answer", _COLON, ANSWER, opens=GOES_THROUGH, unless=BEFORE_A_LIST),
-    Cue("stated as the answer", _IS, ANSWER),
-    Cue("the best of a kind", _IS_OR_COLON, BEST, STOP, unless=NOT_BEST),
-    Cue("the one that does not hold", _IS_OR_COLON, ODD, STOP, opens=_NEVER, weight=ODD_ONE),
-    Cue("a choice in the first person", _any_case("choose|chose|select(?:ed)?|pick(?:ed)?"), SUBJECT, doubt=CONDITION),
-    Cue("a choice in the first person", _any_case("believe|think|say|guess|meant?"), OPINION, doubt=CONDITION),
-    Cue("a choice in the first person", _any_case("with|for|on|to"), CHOICE),
-    Cue("a conclusion", _any_case("therefore|so|thus|hence|it's|that's"), CLAUSE, STOP, doubt=_NEVER),
-    Cue("a conclusion", _any_case("is|be"), POINTER, STOP, doubt=LEAVES_OPEN),
-    Cue(CORRECTED, _CORRECTS, re.compile(r"(?:^|[,;:-])\s*\Z"), STOP, _NEVER, _NEVER),
-    Cue("called by letter and text", _any_case("is|are|:"), CLAUSE, _ANY, _NEVER, _NEVER, LISTS, True, AFFIRMED),
+    Cue(Rule.LABEL, _any_case("answer"), LINE, STOP),
+    Cue(Rule.LABEL, _any_case(":"), FIRST, STOP),
+    Cue(Rule.LABEL, _any_case("option|choice|letter"), LINE, ENDS_LINE, weight=AFFIRMED),
+    Cue(Rule.STATED, _COLON, ANSWER, opens=GOES_THROUGH, unless=BEFORE_A_LIST),
+    Cue(Rule.STATED, _IS, ANSWER),
+    Cue(Rule.BEST, _IS_OR_COLON, BEST, STOP, unless=NOT_BEST),
+    Cue(Rule.ODD_ONE, _IS_OR_COLON, ODD, STOP, opens=_NEVER, weight=ODD_ONE),
+    Cue(Rule.CHOSEN, _any_case("choose|chose|select(?:ed)?|pick(?:ed)?"), SUBJECT, doubt=CONDITION),
+    Cue(Rule.CHOSEN, _any_case("believe|think|say|guess|meant?"), OPINION, doubt=CONDITION),
+    Cue(Rule.CHOSEN, _any_case("with|for|on|to"), CHOICE),
+    Cue(Rule.CONCLUDED, _any_case("therefore|so|thus|hence|it's|that's"), CLAUSE, STOP, doubt=_NEVER),
+    Cue(Rule.CONCLUDED, _any_case("is|be"), POINTER, STOP, doubt=LEAVES_OPEN),
+    Cue(Rule.CORRECTED, _CORRECTS, re.compile(r"(?:^|[,;:-])\s*\Z"), STOP, _NEVER, _NEVER),
+    Cue(Rule.LETTER_AND_TEXT, _any_case("is|are|:"), CLAUSE, _ANY, _NEVER, _NEVER, LISTS, True, AFFIRMED),
 )
 """The cues in order; the first one that fits counts."""
-UNREADABLE = "an announcement that cannot be read"
 HEADED = _any_case(
     r"(?:^|(?<=\n))\W{0,10}(?:(?:the|my|final|correct|right|best) )*answer(?: is(?: not)?)?\s?:(?P<said>\s?[^\n]+)\Z"
 )
 """A last line that is announced as the answer."""
-STATES_NOTHING = Cue("no option stated", _any_case(".+"), ANSWER, doubt=_NEVER)
-FIRM = frozenset(("a label", "stated as the answer", "a choice in the first person"))
+STATES_NOTHING = Cue(Rule.NO_OPTION, _any_case(".+"), ANSWER, doubt=_NEVER)
+FIRM = (Rule.LABEL, Rule.STATED, Rule.CHOSEN)
 """Rules whose statement in the first sentence is the answer at the beginning."""
 
-CALLED_RIGHT = "called right"
 _WORDS = {word for cue in CUES for word in cue.words.pattern.split("|") if word[:1].isalpha()}
 OPENER = _any_case(rf"\b(?:{'|'.join(sorted(_WORDS, reverse=True))})\b(?!'\w)|[-=]>|[:=](?!>)|(?<= )-(?= )")
 """The words and signs of all cues."""

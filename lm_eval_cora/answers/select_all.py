@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from lm_eval_cora.answers import Answer, Reason, voided
-from lm_eval_cora.answers.claims import STATED, claims, last_of
+from lm_eval_cora.answers import Answer, Reason, Rule, voided
+from lm_eval_cora.answers.claims import claims, last_of
 from lm_eval_cora.answers.format import AnswerFormat, Doc
 from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip, text_of_option
 from lm_eval_cora.questions.question import LETTERS
@@ -79,7 +79,7 @@ class SelectAll(AnswerFormat):
 
         Source: REVAS, section 4 (multi-selection). The rules are our own.
         """
-        return _read(said, doc, 0, "letters at the start")
+        return _read(said, doc, 0, Rule.LETTERS_AT_THE_START)
 
     def flexible(self, said: str, doc: Doc) -> Answer:
         r"""Find the selected options anywhere in a response.
@@ -95,7 +95,7 @@ class SelectAll(AnswerFormat):
         strict = self.strict(said, doc)
         if strict.reason not in (Reason.NO_LETTER, Reason.REFUSED):
             return strict
-        found = claims(said, [(STATED, _ANNOUNCED)], _NOT_SELECTED, through=True)
+        found = claims(said, [(Rule.STATED, _ANNOUNCED)], _NOT_SELECTED, through=True)
         for claim in last_of(found):
             answer = _read(said, doc, claim.end, claim.rule)
             if answer.reason is not Reason.NO_LETTER:
@@ -106,7 +106,7 @@ class SelectAll(AnswerFormat):
         if not lines or lines - options.keys():
             return replace(strict, found=tuple(found))
         selected = _in_order(map(options.__getitem__, lines), doc)
-        return Answer(selected=selected, rule="lines that are options", span=text.span(0, len(text.text)))
+        return Answer(selected=selected, rule=Rule.LINES, span=text.span(0, len(text.text)))
 
     def is_complete(self, said: str, answer: Answer, doc: Doc) -> bool:
         """Whether the line of the selection is complete."""
@@ -121,7 +121,7 @@ class SelectAll(AnswerFormat):
         return ", ".join(LETTERS[place] for place, one in enumerate(printed) if one in answer.selected) or "none"
 
 
-def _read(said: str, doc: Doc, start: int, rule: str) -> Answer:
+def _read(said: str, doc: Doc, start: int, rule: Rule) -> Answer:
     """Read the letters at a place of a response, or after the last label there that has letters."""
     head, printed = said[start : start + _HEAD], doc["printed"]
     options = dict(zip(LETTERS, doc["choices"], strict=False))

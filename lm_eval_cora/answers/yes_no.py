@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from lm_eval_cora.answers import Answer, Found, Reason
+from lm_eval_cora.answers import Answer, Found, Reason, Rule
 from lm_eval_cora.answers.claims import claims, valid
 from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
 from lm_eval_cora.answers.plain import FRONT, LABEL, Plain, lowered, refused_or, skip, text_of_option
@@ -13,8 +13,6 @@ from lm_eval_cora.variants import template
 
 _HEAD = 256
 _YES_OR_NO = re.compile(r"[\W_]*([Yy][Ee][Ss]|[Nn][Oo])(?![^\W\d_]|(?i:(?:\s*/\s*|\s+(?:or|and)\s+)(?:yes|no)\b))")
-_FIRST = "the first word"
-_STATED = "stated about the proposed answer"
 _INDISTINCT = re.compile(
     r"[\s\S]{0,2}\Z|(?:not|yes|nope|no|correct|right|true|accurate|incorrect|wrong|false|inaccurate)\b"
 )
@@ -24,7 +22,7 @@ _STOPS = r"(?=\s?(?:[.,;:!)\]\n\"'*]|$|- )|\s(?:because|since|as|and|given|answe
 _CLAIMS = [
     # "yes", "not correct"
     (
-        _FIRST,
+        Rule.FIRST_WORD,
         re.compile(
             r"^[\W_]*(?:(?:yes|nope|no)\b(?!-|\s*/|\s+(?:or|and|problem|other|doubt|more|matter|one|further)\b)|"
             rf"(?:not )?(?:correct|right|true|incorrect|wrong|false)\b{_STOPS}(?!\s*/|\s+(?:or|and)\b))"
@@ -32,7 +30,7 @@ _CLAIMS = [
     ),
     # "the proposed answer is not correct", "the answer: yes"
     (
-        _STATED,
+        Rule.ABOUT_PROPOSED,
         re.compile(
             r"(?:\b(?:the|this|your)\s(?:(?:proposed|given|suggested|provided|stated|final|correct|right)\s)?"
             rf"(?:answer|statement|claim|option|choice|verdict)(?:,? [\"'(]?{_PROPOSED}[\"')]?,?)?|"
@@ -46,7 +44,7 @@ _CLAIMS = [
     ),
     # A conclusion, which may also be part of a statement: "the answer is therefore yes".
     (
-        _STATED,
+        Rule.ABOUT_PROPOSED,
         re.compile(rf"\b(?:therefore|so|thus|hence|wait|actually|i would say|i'd say|i say),? (?:yes|no)\b{_STOPS}"),
     ),
 ]
@@ -95,7 +93,7 @@ class YesNo(AnswerFormat):
         return Answer(
             selected=tuple(doc["printed"]) if word[1].lower() == "yes" else (),
             settled="\n" in head,
-            rule=_FIRST,
+            rule=Rule.FIRST_WORD,
             span=word.span(1),
         )
 
@@ -125,7 +123,7 @@ class YesNo(AnswerFormat):
             return plain.traced(Answer(reason=claim, found=tuple(found)))
         answer = Answer(
             selected=tuple(doc["printed"]) if _says_yes(text, claim) else (),
-            settled=claim.rule == _FIRST and len(text[claim.end :].partition("\n")[2].strip()) > 1,
+            settled=claim.rule is Rule.FIRST_WORD and len(text[claim.end :].partition("\n")[2].strip()) > 1,
             rule=claim.rule,
             span=(skip(FRONT, text, claim.start), claim.end),
         )
@@ -167,7 +165,7 @@ def _deciding(text: str, found: Sequence[Found], said: str) -> Found | Reason:
     first, last = found[0], found[-1]
     if len({_says_yes(text, claim) for claim in found}) == 1:
         return first
-    is_last = last_counts(text, first.end, last.start, at_front=first.rule == _FIRST)
+    is_last = last_counts(text, first.end, last.start, at_front=first.rule is Rule.FIRST_WORD)
     return Reason.SEVERAL if is_last is None else last if is_last else first
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lm_eval_cora.answers import Rule
 from lm_eval_cora.answers.formats import BOXED, FORMATS
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record, around
@@ -253,7 +254,7 @@ def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: 
             skipped=correct is None,
             followed=followed,
             reason=reason,
-            rule=rule or "",
+            rule=rule or Rule.NONE,
             came=(came or "") if reason else "",
             own=own,
         )
