@@ -4,8 +4,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from math import isnan
-
-from tabulate import tabulate
+from unicodedata import category, east_asian_width
 
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Cell
@@ -14,13 +13,22 @@ from lm_eval_cora.tables.table import Cell
 def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     """Format a table as Markdown, also for terminals."""
     # In Markdown a line break ends the row and a bar ends the cell.
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    is_text = [
-        all(isinstance(cell, str) and not cell[:1].isdigit() for cell in column) for column in zip(*rows, strict=True)
-    ]
-    align = ["left", *("left" if text else "right" for text in is_text[1:])]
-    headers = [one_line(name) for name in columns]
-    return str(tabulate(cells, headers, "pipe", colalign=align if rows else None, disable_numparse=True))
+    lines = [[one_line(cell) for cell in line] for line in (columns, *rows)]
+    shown = []
+    for place, texts in enumerate(zip(*lines, strict=True)):
+        is_left = not place or all(isinstance(row[place], str) and not row[place][:1].isdigit() for row in rows)
+        width = max(_width(texts[0]) + 2, *map(_width, texts))
+        gaps = [" " * (width - _width(text)) for text in texts]
+        padded = [f"{text}{gap}" if is_left else f"{gap}{text}" for text, gap in zip(texts, gaps, strict=True)]
+        line, end = "-" * (width + 1), ":" if rows else "-"
+        shown.append([f" {padded[0]} ", f"{end}{line}" if is_left else f"{line}{end}", *(f" {text} " for text in padded[1:])])
+    return "\n".join(f"|{'|'.join(line)}|" for line in zip(*shown, strict=True))
+
+
+def _width(text: str) -> int:
+    """The number of columns of a terminal that a text takes."""
+    shown = [one for one in text if category(one) not in ("Mn", "Me", "Cf")]
+    return len(shown) + sum(east_asian_width(one) in "WF" for one in shown)
 
 
 def one_line(cell: Cell) -> str:
