@@ -16,12 +16,14 @@ def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str
     lines = [[one_line(cell) for cell in line] for line in (columns, *rows)]
     shown = []
     for place, texts in enumerate(zip(*lines, strict=True)):
-        is_left = not place or all(isinstance(row[place], str) and not row[place][:1].isdigit() for row in rows)
+        cells = [row[place] for row in rows]
+        is_left = not place or all(isinstance(cell, str) and not cell[:1].isdigit() for cell in cells)
         width = max(_width(texts[0]) + 2, *map(_width, texts))
         gaps = [" " * (width - _width(text)) for text in texts]
-        padded = [f"{text}{gap}" if is_left else f"{gap}{text}" for text, gap in zip(texts, gaps, strict=True)]
+        pairs = zip(texts, gaps, strict=True)
+        head, *padded = [f" {text}{gap} " if is_left else f" {gap}{text} " for text, gap in pairs]
         line, end = "-" * (width + 1), ":" if rows else "-"
-        shown.append([f" {padded[0]} ", f"{end}{line}" if is_left else f"{line}{end}", *(f" {text} " for text in padded[1:])])
+        shown.append([head, f"{end}{line}" if is_left else f"{line}{end}", *padded])
     return "\n".join(f"|{'|'.join(line)}|" for line in zip(*shown, strict=True))
 
 
