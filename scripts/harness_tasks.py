@@ -1,6 +1,6 @@
 """Count the multiple-choice tasks of the installed harness that `cora_of` can ask, by family, as a Markdown table.
 
-    python scripts/harness_tasks.py > docs/harness-tasks-table.md
+    python scripts/harness_tasks.py
 
 It reads all task files, and renders the prompts of all tasks with made-up rows. A prompt that is a template gets a
 value for each name in it. A prompt that is a function or a column is rendered by the task itself: its rows have a text
