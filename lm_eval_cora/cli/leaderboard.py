@@ -4,6 +4,8 @@ lm-eval-cora leaderboard runs/ -o index.html
 lm-eval-cora leaderboard runs/ -o site/index.html --reports site/reports --csv site/scores.csv
 lm-eval-cora leaderboard records/ -o index.html    # records of export --format every-eval-ever
 
+A folder may also have samples of other multiple-choice tasks, logs of Inspect or HELM, and files of answers.
+
 Models that were not asked the same questions in the same way are never in one table. Models are compared
 question by question if the samples are there, else by their standard errors, which is conservative. The
 page links to a report.html beside the files of a run. Exit status: 0 on success, 3 after an error.
@@ -15,7 +17,7 @@ from pathlib import Path
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import counted
-from lm_eval_cora.report.board_sources import Sources
+from lm_eval_cora.report.boards import read_boards
 from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.page import boards_as_csv, leaderboard_page, run_reports
 from lm_eval_cora.report.writing import STDOUT, check_file, check_folder
@@ -27,7 +29,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument(
         "out",
         "DIR",
-        "a folder with outputs of runs with --log_samples, or with records; it is searched recursively",
+        "a folder with outputs of runs with --log_samples, logs, files of answers, or records; with all its subfolders",
         nargs="+",
     )
     parser.argument("-o --output", "FILE", "the page (default: index.html)", default=Path("index.html"))
@@ -47,17 +49,22 @@ def run(given: console.Given) -> None:
     if given.reports:
         check_drawing()  # reading the runs may take minutes
         check_folder(given.reports, "--reports")
-    sources = Sources(given.out, given.reader, console.labels_of(given), given.metric)
     folder = Path() if given.output == STDOUT else given.output.parent
     with run_reports(given.reports) if given.reports else nullcontext() as write_page:
-        boards = sources.boards(write_page)
-        console.say(*sources.notes)
-        if given.strict and (count := len(sources.left_out)):
+        boards, notes = read_boards(
+            given.out,
+            reader=given.reader,
+            labels=console.labels_of(given),
+            metric=given.metric,
+            write_page=write_page,
+        )
+        console.say(*notes)
+        if given.strict and (count := sum("left out " in note for note in notes)):
             raise UserError(
                 f"--strict: something was left out ({counted(count, 'note')} above). Repair or remove these files, "
                 "or omit --strict"
             )
-        page = leaderboard_page(boards, given.title, folder, sources.notes)
+        page = leaderboard_page(boards, given.title, folder, notes)
     console.write(page, given.output)
     if given.csv:
         console.write(boards_as_csv(boards), given.csv)

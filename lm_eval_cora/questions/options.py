@@ -188,7 +188,7 @@ OPTIONS: dict[str, Option] = {
     "nota_text": Option(*_LINE, 'Text of the option "None of the above".'),
     "option_references": Option(
         *_one_of(get_args(OptionReferences)),
-        'What happens to [options that refer to others](../tasks/README.md#options-that-refer-to-others), such as '
+        "What happens to [options that refer to others](../tasks/README.md#options-that-refer-to-others), such as "
         '"All of the above". `keep`: they stay last, and variants in which another option would be right are not made. '
         "`leave_out`: their questions are left out. `ignore`: they are options like others.",
     ),

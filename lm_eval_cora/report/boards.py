@@ -1,33 +1,30 @@
-"""Group the scores of a task into tables of comparable models, from runs and records, and rank the models of each."""
+"""Tables that rank many models: runs and records that were asked the same, from folders of any size."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from hashlib import sha256
-from math import isnan, nan
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
-from typing import Any
 
-from lm_eval_cora.metrics.entries import is_in_table
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
+from lm_eval_cora.answers import Reader
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.paired import distinguishable_groups
-from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.questions.messages import counted
+from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.report.content import Dots
 from lm_eval_cora.report.headline import spoken
 from lm_eval_cora.report.result_tables import NO_BEST, in_bold, scores_disagree
-from lm_eval_cora.runs.files import files_in, grouped_by, part_of, read_json
-from lm_eval_cora.runs.model_run import Run, first_defined
-from lm_eval_cora.runs.samples import Samples
-from lm_eval_cora.runs.signature import how_asked, signature_parts
+from lm_eval_cora.runs.documents import samples_in
+from lm_eval_cora.runs.files import SamplesFile, files_in, grouped_by, part_of, read_json, short_names
+from lm_eval_cora.runs.grouping import Inputs, Labels, RunReader, labelled
+from lm_eval_cora.runs.model_run import Run, Runs, check_metric, first_defined
+from lm_eval_cora.runs.samples import is_ours
+from lm_eval_cora.runs.score_records import find_records
+from lm_eval_cora.runs.signature import data_labels, how_asked, signature_parts
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Table
-from lm_eval_cora.variants.probes import PROBES, Probe
 
+REPORT = "report.html"  # name of a page beside the files of a run, to which the leaderboard links
 BESIDE = ("mcqa", "bmca@1.0", "invalid")  # metrics beside the one that ranks the models
-RUN_DATE = "%Y-%m-%dT%H-%M-%S"  # format of the date in the harness' file names, without the fraction
-_NAME = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\.json")  # name of a record as the schema asks for it
 _OF_THE_TASK = ("task", "revision", "exemplars", "data_files")  # settings that belong to a benchmark
 _NAMED = 3  # number of other tables that a sentence names
 CHARTED = 40  # number of models that a chart has at most
@@ -44,40 +41,18 @@ UNPAIRED = (
 UNRANKED = "The error of a score is unknown, so the models are not put into groups."
 
 
-@dataclass(frozen=True, eq=False)
-class Standing:
-    """The scores of a model on a task. All names are untrusted text."""
-
-    model: str
-    name: str  # of the task
-    part: str  # name of the filter if the task has several
-    data: Data
-    settings: Mapping[str, str]  # how the questions were asked, from the signature, and how the responses were read
-    asked: str  # digest of the questions and their variants; empty if only the scores are known, as in a record
-    size: str  # questions and variants, such as `100x26`; empty if unknown
-    questions: int
-    ranked_by: Sequence[str]  # the metric that ranks the models of this task; the next one if it is undefined
-    scores: Mapping[str, Estimate]  # of these metrics and of those beside them
-    signature: str
-    is_paired: bool  # the scores can be compared question by question
-    date: str  # of the run as in the harness' file names; empty if unknown
-    source: Path  # the newest file of the run
-    report: Path | None = None
-    higher: Mapping[str, bool] = field(default_factory=dict)  # for all metrics that can rank: higher is better
-
-
 @dataclass(frozen=True)
 class BoardRow:
     """A model of a board."""
 
-    entry: Standing
+    run: Run
     rank: int  # from 1 for the best; equal for equal values
     group: int  # from 1 for the best; 0 if the models cannot be put into groups
     lead: Number  # the metric that ranks the models
 
     def number(self, metric: str) -> Number:
         """Another metric; undefined for some tasks."""
-        return Number.of_metric(metric, self.entry.scores)
+        return Number.of_metric(metric, self.run.estimates)
 
 
 @dataclass(frozen=True)
@@ -102,7 +77,7 @@ class Board:
     def chart(self) -> Dots:
         """The best models with their intervals."""
         shown = self.rows[:CHARTED]
-        numbers = {row.entry.model: row.lead for row in shown}
+        numbers = {row.run.model: row.lead for row in shown}
         return Dots(
             title=self.title,
             numbers=Table(self.title, [], []),  # the table of the board has them
@@ -112,9 +87,9 @@ class Board:
         )
 
 
-def boards_of(task: str, entries: Sequence[Standing]) -> list[Board]:
-    """Make the boards of a task."""
-    groups = sorted(comparable(entries), key=lambda own: (-len(own), own[0].date, own[0].signature))
+def boards_of(task: str, runs: Runs, metrics: Sequence[str] = ()) -> list[Board]:
+    """Make the boards of a task. The metrics given rank the models, before those of the probe."""
+    groups = sorted(comparable(runs), key=lambda own: (-len(own), own[0].date, own[0].signature))
     differing = _differing([own[0] for own in groups])
     named = [", ".join(f"{name} {value:.60}" for name, value in values.items()) for values in differing]
     if len(set(named)) < len(named):
@@ -127,21 +102,21 @@ def boards_of(task: str, entries: Sequence[Standing]) -> list[Board]:
         if len(others) > _NAMED:
             others[_NAMED:] = [f"and {len(others) - _NAMED} more tables"]
         unranked = f"Not ranked together with other models of {task}: {'; '.join(others)}." if others else ""
-        if lead := first_defined(own[0].ranked_by, [entry.scores for entry in own]):
+        if lead := first_defined((*metrics, *own[0].probe.ranked_by), [run.estimates for run in own]):
             boards.append(_board(task, title, lead, own, unranked))
     return boards
 
 
-def _differing(firsts: Sequence[Standing]) -> list[dict[str, str]]:
+def _differing(firsts: Runs) -> list[dict[str, str]]:
     """For each board of a task, the settings in which any of the boards differ."""
     settings = [
         {
-            **entry.settings,
-            "signature": "known" if entry.signature else "unknown",
-            "data": str(entry.data),
-            "questions": f"{entry.questions:,}",
+            **settings_of(run),
+            "signature": "known" if run.signature else "unknown",
+            "data": str(run.data),
+            "questions": f"{run.count:,}",
         }
-        for entry in firsts
+        for run in firsts
     ]
     names = dict.fromkeys(name for own in settings for name in own if len({each.get(name) for each in settings}) > 1)
     return [{name: own.get(name, "not given") for name in names} for own in settings]
@@ -153,171 +128,204 @@ def _apart(one: Mapping[str, str], other: Mapping[str, str]) -> str:
     return " and ".join(differing) or "the questions or their variants differ from those"
 
 
-def _board(task: str, title: str, lead: str, entries: Sequence[Standing], unranked: str) -> Board:
-    ranked = [entry for entry in entries if not isnan(entry.scores.get(lead, UNDEFINED).value)]
-    higher = entries[0].higher.get(lead, True)
-    ranked.sort(key=lambda entry: (entry.scores[lead].value * (-1 if higher else 1), entry.model))
-    values = [entry.scores[lead].value for entry in ranked]
-    is_paired = all(entry.is_paired for entry in ranked)
-    groups = distinguishable_groups([entry.scores[lead] for entry in ranked], higher=higher, paired=is_paired)
+def _board(task: str, title: str, lead: str, runs: Runs, unranked: str) -> Board:
+    ranked = [run for run in runs if not isnan(run.estimates.get(lead, UNDEFINED).value)]
+    higher = runs[0].higher.get(lead, True)
+    ranked.sort(key=lambda run: (run.estimates[lead].value * (-1 if higher else 1), run.model))
+    scores = [run.estimates for run in ranked]
+    leads = [own[lead] for own in scores]
+    values = [estimate.value for estimate in leads]
+    is_paired = all(_has_influences(run) and not run.is_stopped for run in ranked)
+    groups = distinguishable_groups(leads, higher=higher, paired=is_paired)
     basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
-    scores = [entry.scores for entry in ranked]
     if groups and scores_disagree(lead, scores):
         groups, basis = [], NO_BEST
     best = in_bold(lead, scores, higher=higher, paired=is_paired) if groups else ()
     group_of = {place: group for group, places in enumerate(groups, 1) for place in places}
     rows = [
         BoardRow(
-            entry,
-            1 + values.index(entry.scores[lead].value),
+            run,
+            1 + values.index(leads[place].value),
             group_of.get(place, 0),
-            Number.of_metric(lead, entry.scores, best=place in best),
+            Number.of_metric(lead, run.estimates, best=place in best),
         )
-        for place, entry in enumerate(ranked)
+        for place, run in enumerate(ranked)
     ]
-    first = entries[0]
-    settings = ", ".join(f"{name} {value}" for name, value in first.settings.items() if name not in _OF_THE_TASK)
-    about = ", ".join(filter(None, (counted(first.questions, "question"), settings)))
+    asked = settings_of(runs[0])
+    settings = ", ".join(f"{name} {value}" for name, value in asked.items() if name not in _OF_THE_TASK)
+    about = ", ".join(filter(None, (counted(runs[0].count, "question"), settings)))
     return Board(task, title, lead, about, settings, basis, unranked, rows)
 
 
-def one_per_model(entries: Sequence[Standing]) -> tuple[list[Standing], list[str]]:
-    """Keep the newest of several entries of a model that would be on the same board; a run before a record."""
-    kept: list[Standing] = []
+def _has_influences(run: Run) -> bool:
+    """Whether the scores of each question are known, so that models can be compared in pairs."""
+    return any(estimate.influence is not None for estimate in run.estimates.values())
+
+
+def one_per_model(runs: Runs) -> tuple[list[Run], list[str]]:
+    """Keep the newest of several runs of a model that would be on the same board; a run before a record."""
+    kept: list[Run] = []
     notes = []
-    for own in comparable(entries):
-        of_model: dict[str, Standing] = {}
-        for entry in sorted(own, key=lambda entry: (bool(entry.asked), entry.date), reverse=True):
-            newer = of_model.setdefault(entry.model, entry)
-            if newer is not entry and newer.signature != entry.signature:
-                notes.append(f"{entry.model}, {entry.name}: left out {entry.source}, older than {newer.source}")
+    for own in comparable(runs):
+        of_model: dict[str, Run] = {}
+        for run in sorted(own, key=lambda run: (bool(run.asked), _has_influences(run), run.date), reverse=True):
+            newer = of_model.setdefault(run.model, run)
+            if newer is not run and newer.signature != run.signature:
+                notes.append(f"{run.model}, {run.name}: left out {run.files[0]}, older than {newer.files[0]}")
         kept += of_model.values()
     return kept, notes
 
 
-def comparable(entries: Sequence[Standing]) -> list[list[Standing]]:
-    """Group the entries that were asked the same; a record, without questions, joins the largest group like it."""
-    groups = grouped_by((entry for entry in entries if entry.asked), lambda entry: (*_alike(entry), entry.asked))
-    runs = sorted(groups.values(), key=len, reverse=True)
-    for entry in entries:
-        if not entry.asked:
-            joined = next((own for own in runs if _alike(own[0]) == _alike(entry)), None)
-            (joined if joined is not None else groups.setdefault(_alike(entry), [])).append(entry)
+def comparable(runs: Runs) -> list[list[Run]]:
+    """Group the runs that were asked the same; a record, without questions, joins the largest group like it."""
+    groups = grouped_by((run for run in runs if run.asked), lambda run: (*_alike(run), run.asked))
+    largest_first = sorted(groups.values(), key=len, reverse=True)
+    for run in runs:
+        if not run.asked:
+            joined = next((own for own in largest_first if _alike(own[0]) == _alike(run)), None)
+            (joined if joined is not None else groups.setdefault(_alike(run), [])).append(run)
     return list(groups.values())
 
 
-def _alike(entry: Standing) -> tuple[object, ...]:
+def _alike(run: Run) -> tuple[object, ...]:
     """What a record and a run on the same board have in common."""
-    return tuple(entry.settings.items()), bool(entry.signature), entry.size, entry.data.digest
+    size = signature_parts(run.signature).get("n", "")
+    return tuple(settings_of(run).items()), bool(run.signature), size, run.data.digest
 
 
-def entry_of(run: Run, date: str, first: Sequence[str] = ()) -> Standing:
-    """Make the entry of a run. The metrics in `first` come before those of its probe. It does not keep the answers."""
-    ranked_by = (*first, *run.probe.ranked_by)
-    entries = [entry for entry in run.entries if entry["metric"] in (*ranked_by, *BESIDE)]
-    # Nothing was varied: an accuracy alone gives no place. One variant of MCQA+ does, in a run that does not have CoRA.
-    is_unvaried = not (run.table.sizes > 1).any() and (run.collected or "cora" in run.estimates)
-    found = {} if is_unvaried else {entry["metric"]: run.function(entry)(run.table) for entry in entries}
-    return Standing(
-        model=run.model,
-        name=run.name,
-        part=run.part,
-        data=run.data,
-        settings=settings_of(run.signature, run.data, run.reader),
-        asked=_asked(run),
-        size=signature_parts(run.signature).get("n", ""),
-        questions=len(run.table.sizes),
-        ranked_by=ranked_by,
-        scores={name: value for name, value in found.items() if isinstance(value, Estimate)},
-        signature=run.signature,
-        is_paired=not run.is_stopped,
-        date=date,
-        source=run.files[0],
-        higher={
-            entry["metric"]: entry["higher_is_better"]
-            for entry in run.entries
-            if is_in_table(entry) and entry.get("higher_is_better") is not None
-        },
+def settings_of(run: Run) -> dict[str, str]:
+    """How the questions were asked and the responses read. Runs with other settings are not comparable."""
+    asked = how_asked(run.signature, known_data=bool(run.data.digest), also=("until",))
+    return asked | ({"reader": run.reader} if run.reader else {})
+
+
+# ---- reading
+def read_boards(
+    paths: Sequence[Path],
+    *,
+    reader: Reader | None = None,
+    labels: Labels | None = None,
+    metric: str = "",
+    write_page: Callable[[Run], Path] | None = None,
+) -> tuple[list[Board], list[str]]:
+    """Make the boards of the runs and records below some paths; and notes, such as which files cannot be used.
+
+    The memory holds the answers of one run at a time. `write_page` gets each run and returns the path of its page.
+    """
+    chosen = [metric] if metric else []
+    with RunReader(reader, labels) as readers:
+        inputs, notes = _usable(readers.inputs(paths, _settings_in), paths)
+        records, lost = _records(paths, labels or {}, (*chosen, *BESIDE))
+        notes += lost
+        names = short_names([*(one.files[0].model for one in inputs if one.files), *(run.model for run in records)])
+        runs = [run for one in inputs for run in _scored(one, readers, names, chosen, write_page)]
+    notes += [f"{run.model}, {run.name}: {note}" for run in runs for note in run.notes] + readers.notes
+    runs += [replace(record, model=names[record.model]) for record in records]
+    if not runs and (not notes or not inputs):
+        raise _nothing(paths, [*notes, *readers.other_tasks.values()])
+    if readers.other_tasks:
+        unread = f"not shown, because their options cannot be found: {first_few(readers.other_tasks)}"
+        notes.append(f"{unread}. lm-eval-cora score FOLDER says why")
+    boards = _boards_of_tasks([_with_page(run, paths) for run in runs], chosen, notes)
+    if not boards:
+        raise UserError(": ".join(["no run has a score", *notes[:1]]))
+    if metric:
+        check_metric(metric, (name for board in boards for row in board.rows for name in row.run.higher))
+        others = [board for board in boards if board.metric != metric]
+        notes += [f"{board.title}: not all models have {metric}, so {board.metric} ranks" for board in others]
+    return boards, notes
+
+
+def _settings_in(file: SamplesFile) -> str:
+    """Of each model and setting, the newest run counts."""
+    return repr(how_asked(file.signature, known_data=bool(file.data.digest)))
+
+
+def _usable(inputs: Iterable[Inputs], paths: Iterable[Path]) -> tuple[list[Inputs], list[str]]:
+    """The inputs whose settings are known; and notes on the others, and on results files without samples."""
+    # Without a results file the settings of our tasks are unknown.
+    usable, notes = [], []
+    for one in inputs:
+        if one.files and one.files[0].unchecked and is_ours(next(samples_in(one.file), (b"", None))[1]):
+            notes += [f"left out {file.path}: {file.unchecked}" for file in one.files]
+        else:
+            usable.append(one)
+    runs = {(file.path.parent, file.date) for one in inputs for file in one.files}
+    for path in paths:
+        for results in files_in(path, lambda name: name.endswith(".json")) if path.is_dir() else [path]:
+            name, date = results.stem[:8], results.stem[8:]
+            if name == "results_" and results.suffix == ".json" and (results.parent, date) not in runs:
+                notes += _results_alone(results)
+    return usable, notes
+
+
+def _results_alone(results: Path) -> Iterator[str]:
+    """Yield a note on a results file that has no samples beside it, and is broken or has tasks of lm-eval-cora."""
+    configs = part_of(found := read_json(results), "configs")
+    tasks = [task for task in configs if part_of(part_of(configs, task), "metadata").get("signature")]
+    if not found:
+        yield f"left out {results}: it cannot be read as a results file"
+    elif tasks:
+        yield f"left out {results}: there are no samples of {', '.join(tasks)} beside it. Run with --log_samples"
+
+
+def _records(paths: Iterable[Path], labels: Labels, metrics: Sequence[str]) -> tuple[list[Run], list[str]]:
+    """The records below some paths, with the names of `--label`; and notes on damaged ones."""
+    records: list[Run] = []
+    notes: list[str] = []
+    for path in paths:
+        found, lost = find_records(path, metrics)
+        records += labelled(found, path, labels)
+        notes += lost
+    return records, notes
+
+
+def _scored(
+    one: Inputs,
+    readers: RunReader,
+    names: Mapping[str, str],
+    chosen: Sequence[str],
+    write_page: Callable[[Run], Path] | None,
+) -> Iterator[Run]:
+    """Yield the runs of some files with the scores that boards need, and without their answers."""
+    for found in readers.read_inputs(one):
+        run = replace(found, model=names.get(found.model, found.model))
+        page = write_page(run) if write_page else None
+        # Nothing was varied in a run of our tasks: an accuracy alone gives no place. One variant of MCQA+ does, in a
+        # run that does not have CoRA.
+        is_ranked = run.collected or "cora" not in run.estimates or (run.table.sizes > 1).any()
+        light = run.without_answers([*chosen, *run.probe.ranked_by, *BESIDE] if is_ranked else [])
+        yield replace(light, page=page)
+
+
+def _with_page(run: Run, paths: Iterable[Path]) -> Run:
+    """Link the page in the folder of a run, or in the folder above if that is inside one of the paths."""
+    file, roots = run.files[0], {path.resolve() for path in paths}
+    above = [file.parent.parent] if roots & set(file.resolve().parents[2:]) else []
+    beside = (page for folder in (file.parent, *above) if (page := folder / REPORT).is_file())
+    return run if run.page else replace(run, page=next(beside, None))
+
+
+def _nothing(paths: Iterable[Path], reasons: Sequence[str]) -> UserError:
+    why = "".join(f". {reason[:1].upper()}{reason[1:]}" for reason in reasons[:1])
+    return UserError(
+        f"{', '.join(map(str, paths))}: there are no samples of lm-eval-cora tasks and no records. Pass a folder with "
+        "the --output_path of runs with --log_samples, with logs of Inspect or HELM, with files of answers, or with "
+        f"records of lm-eval-cora export --format every-eval-ever{why}"
     )
 
 
-def settings_of(signature: str, data: Data, reader: str | None) -> dict[str, str]:
-    """How the questions of a run were asked and its responses read. Runs with other settings are not comparable."""
-    return how_asked(signature, known_data=bool(data.digest), also=("until",)) | ({"reader": reader} if reader else {})
-
-
-def _asked(run: Run) -> str:
-    """Digest of the questions and variants of a run. Without a signature it includes the prompts."""
-    if not isinstance(run.source, Samples):
-        return run.data.digest
-    variants, prompts = run.source.digests_of(run.rows)
-    digest = sha256(repr(run.table.question_ids).encode("utf-8", "backslashreplace"))
-    for array in (run.table.sizes, variants, *(() if run.signature else (prompts,))):
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
-def find_records(path: Path, first: Sequence[str] = ()) -> tuple[list[Standing], list[str]]:
-    """Find the records of lm-eval-cora in a folder, or read one."""
-    entries: list[Standing] = []
-    notes = []
-    files = [path] if path.suffix == ".json" else []
-    if path.is_dir():
-        files = files_in(path, lambda name: name.endswith(".json") and not name.startswith("results_"))
-    for file in files:
-        record = read_json(file)
-        if not record and _NAME.fullmatch(file.name):
-            notes.append(f"left out {file}: it is not a JSON object")
-        elif part_of(record, "source_metadata").get("source_name") == "lm-eval-cora":
-            try:
-                entries += _entries(record, file, first)
-            except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:
-                notes.append(f"left out {file}: it is not a record as lm-eval-cora writes it ({error!r:.80})")
-    return entries, notes
-
-
-def _entries(record: Mapping[str, Any], file: Path, first: Sequence[str]) -> Iterator[Standing]:
-    """Yield an entry for each evaluation in a record."""
-    by_name = grouped_by(record["evaluation_results"], lambda result: str(result["evaluation_name"]))
-    for evaluation, results in by_name.items():
-        details = results[0]["score_details"]["details"]
-        signature, probe = str(details.get("signature", "")), str(details.get("probe", ""))
-        parts = signature_parts(signature)
-        data = Data(parts.get("benchmark", ""), str(details.get("data", "")))
-        ranked_by = (*first, *PROBES.get(probe, Probe).ranked_by)
-        configs = {result["metric_config"]["metric_name"]: result["metric_config"] for result in results}
-        found = {result["metric_config"]["metric_name"]: result["score_details"] for result in results}
-        task, *others = evaluation.split("/")
-        date = datetime.fromtimestamp(float(results[0]["evaluation_timestamp"]), timezone.utc)
-        yield Standing(
-            model=str(record["model_info"]["id"]),
-            name=task,
-            part="/".join(other for other in others if not data.name or not other.startswith(data.name)),
-            data=data,
-            settings=settings_of(signature, data, details.get("reader")),
-            # The digest of a file of answers includes the variants.
-            asked="" if signature else data.digest,
-            size=parts.get("n", str(details["questions"])),
-            questions=int(details["questions"]),
-            ranked_by=ranked_by,
-            scores={name: _estimate(found[name]) for name in (*ranked_by, *BESIDE) if name in found},
-            signature=signature,
-            is_paired=False,
-            date=date.strftime(RUN_DATE),
-            source=file,
-            higher={name: not config.get("lower_is_better") for name, config in configs.items()},
-        )
-
-
-def _estimate(score: Mapping[str, Any]) -> Estimate:
-    ends, error = (part_of(part_of(score, "uncertainty"), name) for name in ("confidence_interval", "standard_error"))
-    low, high = (_number(ends[end]) if end in ends else nan for end in ("lower", "upper"))
-    stderr = _number(error["value"], least=0.0) if error else nan
-    return Estimate(_number(score["score"]), stderr, ends=(low, high))
-
-
-def _number(value: Any, least: float = -2.0) -> float:
-    """A number from a record."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= 2:
-        raise ValueError(f"{value!r:.40} is not a score or its error")
-    return float(value)
+def _boards_of_tasks(runs: Runs, metrics: Sequence[str], notes: list[str]) -> list[Board]:
+    """Make the boards of each task, separately for each filter; the largest first."""
+    boards: list[Board] = []
+    most: dict[str, int] = {}
+    for _, of_task in sorted(grouped_by(runs, lambda run: run.name).items()):
+        kept, left_out = one_per_model(of_task)
+        notes += left_out
+        for part, own in grouped_by(kept, lambda run: run.part).items():
+            names = {label for label in data_labels([(run.name, run.name, run.data) for run in own]) if label}
+            details = ", ".join(filter(None, [*(names if len(names) == 1 else ()), part]))
+            boards += boards_of(f"{own[0].name} ({details})" if details else own[0].name, own, metrics)
+    for board in boards:
+        most[board.task] = max(most.get(board.task, 0), len(board.rows))
+    return sorted(boards, key=lambda board: (-most[board.task], board.task))

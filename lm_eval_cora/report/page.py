@@ -144,8 +144,8 @@ def _by_model(boards: Sequence[Board]) -> dict[str, list[BoardRow | None]]:
     places: dict[str, list[float]] = {}
     for number, board in enumerate(boards):
         for place, row in enumerate(board.rows):
-            by_model.setdefault(row.entry.model, [None] * len(boards))[number] = row
-            places.setdefault(row.entry.model, [inf] * len(boards))[number] = place
+            by_model.setdefault(row.run.model, [None] * len(boards))[number] = row
+            places.setdefault(row.run.model, [inf] * len(boards))[number] = place
     return {model: by_model[model] for model in sorted(by_model, key=lambda model: (places[model], model))}
 
 
@@ -161,11 +161,11 @@ def boards_as_csv(boards: Sequence[Board]) -> str:
 
 
 def _line(board: Board, row: BoardRow) -> Sequence[str | float]:
-    mcqa, kept, entry = row.number("mcqa"), row.number("bmca@1.0"), row.entry
+    mcqa, kept, run = row.number("mcqa"), row.number("bmca@1.0"), row.run
     return [
-        *(entry.model, board.task, board.title, board.metric, row.lead.value, row.lead.stderr, *row.lead.ends),
+        *(run.model, board.task, board.title, board.metric, row.lead.value, row.lead.stderr, *row.lead.ends),
         *(row.group or "", mcqa.value, mcqa.stderr, kept.value, kept.stderr, row.number("invalid").value),
-        *(entry.questions, entry.date, entry.signature, row.rank, int(row.number("cora").falls)),
+        *(run.count, run.date, run.signature, row.rank, int(row.number("cora").falls)),
     ]
 
 

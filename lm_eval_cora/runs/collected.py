@@ -31,7 +31,7 @@ from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
 from lm_eval_cora.questions.right_option import INDEX, AnswerKey, plain_form
 from lm_eval_cora.runs.answer_columns import COLUMNS, AnswerColumns, read_raw
 from lm_eval_cora.runs.files import grouped_by, listed
-from lm_eval_cora.runs.log_rows import Logged
+from lm_eval_cora.runs.program_rows import Logged
 from lm_eval_cora.runs.task_files import every_metric
 from lm_eval_cora.variants.alterations import ORIGINAL, with_options
 from lm_eval_cora.variants.variant import REPEAT

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from math import ceil, isclose, isfinite, nan
 from pathlib import Path
@@ -29,9 +29,8 @@ from lm_eval_cora.runs.files import (
     part_of,
     with_all_notes,
 )
-from lm_eval_cora.runs.model_run import ADDRESS, Documents, Run
+from lm_eval_cora.runs.model_run import ADDRESS, NO_PROBE, Documents, Run
 from lm_eval_cora.runs.samples import is_ours, of_file, parsed_line
-from lm_eval_cora.variants.variant import Probe
 
 _NO_METRIC = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
@@ -42,7 +41,7 @@ _NO_METRIC = {
 
 _HASH = 16
 _OURS = "from an lm-eval-cora task"
-_NO_PROBE = Probe("", study="", summary="other tasks", expand=lambda *_: [], formats={}, ranked_by=())
+_NO_PROBE = replace(NO_PROBE, ranked_by=())
 
 
 def read_documents(path: Path) -> list[Run]:

@@ -107,6 +107,12 @@ def part_of(whole: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
 
 
+def date_in(path: Path) -> str:
+    """The date in the name of a file, as the harness and Inspect write it; empty if there is none."""
+    found = _DATE.search(path.name)
+    return found[0] if found else ""
+
+
 def find_files(path: Path) -> list[SamplesFile]:
     """Find the samples files for a path."""
     try:

@@ -1,10 +1,12 @@
-"""Group samples files into runs, and read them: files of one model, one task and the same questions."""
+"""Read runs: outputs of the harness, samples of its other tasks, logs of other programs, and files of answers."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -17,38 +19,57 @@ from lm_eval_cora.questions.messages import counted, first_few, left_out_for_ref
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.runs.collected import BALANCED, Collected, notes_of, of_log, read_answers, undefined_metrics
 from lm_eval_cora.runs.documents import read_documents
-from lm_eval_cora.runs.files import SamplesFile, find_files, grouped, listed, not_mergeable, short_names, with_all_notes
-from lm_eval_cora.runs.log_rows import Logged
-from lm_eval_cora.runs.logs import is_log, read_logs
+from lm_eval_cora.runs.files import (
+    SamplesFile,
+    date_in,
+    files_in,
+    find_files,
+    grouped,
+    grouped_by,
+    listed,
+    not_mergeable,
+    short_names,
+    with_all_notes,
+)
+from lm_eval_cora.runs.helm import is_helm, read_helm
+from lm_eval_cora.runs.inspect_logs import is_inspect, read_inspect
 from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.other_tasks import read_other_task
+from lm_eval_cora.runs.program_rows import Logged
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
 from lm_eval_cora.runs.signature import data_labels, family_of, merged_signature, signature_parts
 from lm_eval_cora.variants.variant import Probe
 
 Labels = Mapping[Path, str]  # the name of the model in some of the paths
 TASK = "answers"  # the name of the task of all files of answers, and of their probe
+LOGS: Mapping[Callable[[Path], bool], Callable[[Path], list[Logged]]] = {
+    is_inspect: read_inspect,
+    is_helm: read_helm,
+}
+"""The logs of other programs: whether a file is one, by its beginning, and how it is read."""
+_SUFFIXES_OF_LOGS = (".eval", ".json")
 _SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
 _OF_THE_HARNESS = re.compile(r"samples.*\.jsonl|results.*\.json|.*\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d.*\.jsonl?")
 _SAMPLE = re.compile(rb'"doc"\s*:\s*\{')
 _HEAD = 2**20
+_ANSWERED = {b"picked", b"correct", b"response"}  # names of columns, of which a file of answers has one
 _HOW_TO_SAVE = (
     " (samples_<task>_<date>.jsonl). Run the harness with --output_path FOLDER --log_samples, and pass that FOLDER. Or "
     "pass logs of Inspect (.eval, .json), HELM's scenario_state.json, or a file of answers itself (csv, tsv, json, "
     "jsonl, parquet)"
 )
-
 N = TypeVar("N", bound=Any)
 
 
 def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Labels | None = None) -> list[Run]:
-    """Read the output of the harness, and files of answers that were collected without it."""
+    """Read the output of the harness, samples of its other tasks, logs of other programs, and files of answers."""
     # The samples files of one task, one model and the same questions in one of the paths form one run. Files with the
     # same settings and no common variant are merged; otherwise the newest file is used, and a note names the others.
     found: list[tuple[Path, Run]] = []
     seen: set[Path] = set()
-    with RunReader(reader) as readers:
+    with RunReader(reader, labels) as readers:
         for path in paths:
-            runs = readers.runs_in(path, labels or {})
+            runs = readers.runs_in(path)
             if not runs:
                 raise readers.nothing_in(path)
             files = [{file.resolve() for file in run.files} for run in runs]
@@ -65,14 +86,53 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
     ]
 
 
-class RunReader(SamplesReaders):
-    """Reads runs of the harness and files of answers."""
+class Inputs(NamedTuple):
+    """Files that are read together, before they are read."""
 
-    def __init__(self, reader: Reader | None) -> None:
+    path: Path  # that was passed, and that --label names
+    files: Sequence[SamplesFile] = ()  # of one model and task of the harness, the newest first
+    other: Path | None = None  # a log of another program, or a file of answers
+
+    @property
+    def date(self) -> str:
+        """The date in the name of the newest file; empty if it has none."""
+        return self.files[0].date if self.files else date_in(self.file)
+
+    @property
+    def file(self) -> Path:
+        """The newest file."""
+        return self.other or self.files[0].path
+
+
+class RunReader(SamplesReaders):
+    """Reads runs of all kinds, one after another, so that few answers are in memory."""
+
+    def __init__(self, reader: Reader | None, labels: Labels | None = None) -> None:
         super().__init__()
         self.reader = reader  # the requested one of written answers; None for that of each run
+        self._labels = labels or {}
         self._checker = EquivalenceChecker()
-        self.left_out: list[str] = []  # why logs and tasks cannot be read
+        self._models: dict[Path, dict[str, None]] = {}  # of the logs and files of answers in each path
+        self.notes: list[str] = []  # on files without a run
+        self.other_tasks: dict[str, str] = {}  # tasks of the harness whose options cannot be found, and why
+
+    def inputs(self, paths: Iterable[Path], apart: Callable[[SamplesFile], Any]) -> list[Inputs]:
+        """Find all that can be read in some paths, each file once. Samples that differ in `apart` are not merged."""
+        files: dict[Path, tuple[Path, SamplesFile]] = {}
+        others: dict[Path, Inputs] = {}
+        for path in paths:
+            is_one = is_log(path) or is_answers_file(path)
+            for file in labelled([] if is_one else find_files(path), path, self._labels):
+                files.setdefault(file.path.resolve(), (path, file))
+            for other in [path] if is_one else other_files(path):
+                others.setdefault(other.resolve(), Inputs(path, other=other))
+        places = {file.path: path for path, file in files.values()}
+        runs = [
+            own for group in grouped(file for _, file in files.values()) for own in grouped_by(group, apart).values()
+        ]
+        found = [Inputs(places[own[0].path], own) for own in sorted(runs, key=lambda own: own[0].task)]
+        self.plan(one.files for one in found)
+        return [*found, *others.values()]
 
     def plan(self, groups: Iterable[Sequence[SamplesFile]]) -> None:
         """Tell which groups of files will be merged, in this order. Files that cannot be merged are not read."""
@@ -83,20 +143,64 @@ class RunReader(SamplesReaders):
             if not not_mergeable(own[0], file, self.reader)
         )
 
-    def runs_in(self, path: Path, labels: Labels) -> list[Run]:
-        """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
+    def read_inputs(self, one: Inputs) -> list[Run]:
+        """Read the runs of some files. `notes` and `other_tasks` say why there are none."""
         runs: list[Run] = []
+        if one.files:
+            newest = one.files[0]
+            runs, notes = self.merged(one.files)
+            if runs or notes:
+                self.notes += [] if runs else [f"{newest.model}, {newest.task}: {note}" for note in notes]
+                return runs
+            try:
+                return self.of_other_task(one.files)
+            except UserError as error:
+                self.other_tasks.setdefault(newest.task, str(error))
+        elif one.other:
+            try:
+                runs = self.of_file(one.other)
+            except UserError as error:
+                self.notes.append(f"left out {one.other}: {str(error).removeprefix(f'{one.other}: ')}")
+        models = self._models.setdefault(one.path, {})
+        models |= dict.fromkeys(run.model for run in runs)
+        check_label(one.path, self._labels, models)
+        return labelled(runs, one.path, self._labels)
+
+    def runs_in(self, path: Path) -> list[Run]:
+        """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
         if is_answers_file(path):
-            runs = self.collected(path)
-        elif not is_log(path):
-            self.plan(groups := grouped(find_files(path)))
-            runs = with_all_notes(map(self.merged, groups))
-        return labelled(runs or self._logged(path), path, labels)
+            return labelled(self.of_file(path), path, self._labels)
+        files = [] if is_log(path) else find_files(path)
+        self.plan(groups := grouped(files))
+        runs = with_all_notes(map(self.merged, groups))
+        return labelled(runs or self._others_in(path, files), path, self._labels)
+
+    def _others_in(self, path: Path, files: Sequence[SamplesFile]) -> list[Run]:
+        """Read answers that are not of our tasks: of each model and task the newest to the same questions."""
+        newest = sorted(other_files(path), key=lambda file: file.name, reverse=True)  # names of logs begin with a date
+        samples = sorted(files, key=lambda file: file.date, reverse=True)
+        first: dict[Any, Run] = {}
+        left_out: list[str] = []
+        reads = [*(partial(self.of_file, file) for file in newest)]
+        reads += [partial(self.of_other_task, [file]) for file in samples]
+        for read in reads:
+            try:
+                runs = read()
+            except UserError as error:
+                left_out.append(str(error))
+                continue
+            for run in runs:
+                known = first.setdefault((run.model, run.name, _questions_of(run)), run)
+                if known.files != run.files:
+                    which = f"{known.files[0]} has answers of the same model to the same questions"
+                    left_out.append(f"left out {run.files[0]}: {which}")
+        self.notes = left_out
+        return with_all_notes([(sorted(first.values(), key=lambda run: (run.model, run.name)), []), ([], left_out)])
 
     def nothing_in(self, path: Path) -> UserError:
         """The error for a path without runs."""
         others = first_few(sorted({file.task for file in find_files(path) if file.date and not file.signature}))
-        kept, reasons = first_few(sorted(path.rglob("answers_*.db"))), first_few(self.left_out)
+        kept, reasons = first_few(sorted(path.rglob("answers_*.db"))), first_few(self.notes)
         advice = _HOW_TO_SAVE
         if others:
             advice = f", but of other tasks ({others}). To compare two models on any tasks of the harness: "
@@ -108,18 +212,22 @@ class RunReader(SamplesReaders):
             advice += f"on, repeat its command: lm-eval-cora run ... --output_path {path} --log_samples"
         return UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}")
 
-    def _logged(self, path: Path) -> list[Run]:
-        """Read the logs of other programs, and answers to other tasks of the harness."""
-        logs, self.left_out = read_logs(path)
-        reader = self.reader or Options.reader
-        runs = [self._of_file(file, log.model, of_log(log, file, reader), log) for file, log in logs]
-        return with_all_notes([(runs, []), ([], self.left_out)])
+    def of_file(self, path: Path) -> list[Run]:
+        """Read a log of another program; or a file of answers, with the usual names of columns (`COLUMNS`)."""
+        if read := _reader_of(path):
+            return [self._logged(path, log) for log in read(path)]
+        answers = read_answers(path, reader=self.reader)
+        return [self._of_answers(path, model or path.stem, own) for model, own in answers.items()]
 
-    def collected(self, path: Path) -> list[Run]:
-        """Read the answers of each model in a file, with the usual names of columns (`answer_columns.COLUMNS`)."""
-        return [self._of_file(path, *named) for named in read_answers(path, reader=self.reader).items()]
+    def of_other_task(self, files: Iterable[SamplesFile]) -> list[Run]:
+        """Read the answers to a task that is not ours from the newest of some files that has any."""
+        logs = ((file, log) for file in files for log in read_other_task(file))
+        return [replace(self._logged(file.path, log), date=file.date) for file, log in islice(logs, 1)]
 
-    def _of_file(self, path: Path, model: str, answers: Collected, log: Logged | None = None) -> Run:
+    def _logged(self, path: Path, log: Logged) -> Run:
+        return self._of_answers(path, log.model, of_log(log, path, self.reader or Options.reader), log)
+
+    def _of_answers(self, path: Path, model: str, answers: Collected, log: Logged | None = None) -> Run:
         notes = [*(log.notes if log else ()), *notes_of(answers)]
         undefined = undefined_metrics(answers.table, answers.known)
         if (why := undefined.get("cora")) and log is None:
@@ -129,15 +237,15 @@ class RunReader(SamplesReaders):
         return Run(
             model=model or path.stem,
             name=log.task if log else TASK,
-            filter="none",
+            files=(path,),
             data=Data(digest=sha256(repr((answers.asked(), answers.described)).encode()).hexdigest()[:8]),
             probe=_probe(answers),
-            files=(path,),
             table=answers.table,
-            reader=answers.values["reader"][0] if "response" in answers.given else None,
-            notes=tuple(notes),
             source=answers,
             rows=answers.rows,
+            reader=answers.values["reader"][0] if "response" in answers.given else None,
+            notes=tuple(notes),
+            date=date_in(path),
         )
 
     def merged(self, files: Sequence[SamplesFile]) -> tuple[list[Run], list[str]]:
@@ -201,9 +309,31 @@ class RunReader(SamplesReaders):
             table=table,
             notes=(*notes, *_left_out(table, newest.signature)),
             unchecked=newest.unchecked,
+            date=newest.date,
             source=samples,
             rows=rows,
         )
+
+
+def _reader_of(path: Path) -> Callable[[Path], list[Logged]] | None:
+    """The function that reads a log of another program than the harness; None for another file."""
+    if path.suffix not in _SUFFIXES_OF_LOGS or not path.is_file():
+        return None
+    return next((read for is_one, read in LOGS.items() if is_one(path)), None)
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is a log of another program than the harness."""
+    return _reader_of(path) is not None
+
+
+def other_files(path: Path) -> list[Path]:
+    """The logs of other programs and the files of answers in a folder, or the log itself."""
+    if not path.is_dir():
+        return [path] if is_log(path) else []
+    suffixes = (*_SUFFIXES, *_SUFFIXES_OF_LOGS)
+    found = files_in(path, lambda name: name.lower().endswith(suffixes))
+    return [file for file in found if is_log(file) or (is_answers_file(file) and _has_answers(file))]
 
 
 def is_answers_file(path: Path) -> bool:
@@ -215,6 +345,27 @@ def is_answers_file(path: Path) -> bool:
         return True
     with path.open("rb") as file:  # a renamed samples file
         return _SAMPLE.search(file.read(_HEAD).replace(b"\0", b"")) is None  # in UTF-16, too
+
+
+def _has_answers(path: Path) -> bool:
+    """Whether a file in a folder has columns of answers. Tables of results and other files beside them do not."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+        if path.suffix.lower() == ".parquet":  # its end names the columns
+            file.seek(max(0, path.stat().st_size - _HEAD))
+            head = file.read()
+        elif path.suffix.lower() in (".csv", ".tsv"):
+            head = head.partition(b"\n")[0]
+    pattern = rb'"(\w+)"\s*:' if "json" in path.suffix.lower() else rb"\w+"
+    names = {*re.findall(pattern, head)}
+    return bool(names & {b"question", b"question_id"} and names & _ANSWERED)
+
+
+def _questions_of(run: Run) -> Any:
+    """The questions of a run with their options in any order."""
+    values = run.collected.values if run.collected else {}
+    pairs = zip(values.get("question", ()), values.get("printed", ()), strict=True)
+    return frozenset((question, frozenset(printed or ())) for question, printed in pairs)
 
 
 def _probe(answers: Collected) -> Probe:
@@ -249,16 +400,21 @@ def labelled(found: Sequence[N], path: Path, labels: Labels) -> list[N]:
     label = labels.get(path)
     if label is None:
         return list(found)
-    if len(names := dict.fromkeys(item.model for item in found)) > 1:
-        raise UserError(
-            f"--label {path}={label}: expected one model in {path}, got {len(names)}: {', '.join(names)}. Pass "
-            "a path of one model"
-        )
+    check_label(path, labels, dict.fromkeys(item.model for item in found))
     named = {"model_name": label}
     return [
         replace(item, model=label, **({"results": {**item.results, **named}} if getattr(item, "results", {}) else {}))
         for item in found
     ]
+
+
+def check_label(path: Path, labels: Labels, models: Collection[str]) -> None:
+    """Raise a UserError if a path has several models, but `--label` gives it one name."""
+    if path in labels and len(models) > 1:
+        raise UserError(
+            f"--label {path}={labels[path]}: expected one model in {path}, got {len(models)}: {', '.join(models)}. "
+            "Pass a path of one model"
+        )
 
 
 def _left_out(table: ResponseTable, signature: str) -> list[str]:
@@ -318,7 +474,7 @@ def read_contestants(
     found: list[Contestant] = []
     with RunReader(reader) as readers:
         for path in paths:
-            runs = readers.runs_in(path, {})
+            runs = readers.runs_in(path)
             documents = [] if is_answers_file(path) or is_log(path) else read_documents(path)
             if documents:  # they have the scores of answers that were not written
                 runs = [run for run in runs if not run.collected or "response" in run.collected.given]

@@ -11,7 +11,7 @@ from typing import Any
 
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.log_rows import Columns, Logged, begins_with, logged, options_in, options_of, readable
+from lm_eval_cora.runs.program_rows import Columns, Logged, begins_with, logged, options_in, options_of, readable
 
 _STATE = "scenario_state"  # HELM's name of the file
 _EXACT = "exact_match"

@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import LETTERS, shorten
-from lm_eval_cora.runs.log_rows import Columns, Logged, begins_with, logged, options_in, options_of, readable
+from lm_eval_cora.runs.program_rows import Columns, Logged, begins_with, logged, options_in, options_of, readable
 
 is_inspect = partial(
     begins_with,

@@ -28,10 +28,11 @@ from lm_eval_cora.runs.files import grouped_by, part_of
 from lm_eval_cora.runs.samples import Samples
 from lm_eval_cora.runs.signature import family_of, signature_parts
 from lm_eval_cora.runs.task_files import applicable_metrics
-from lm_eval_cora.variants.probes import Probe
+from lm_eval_cora.variants.variant import Probe
 
 # The address of an object without a JSON form, such as an image or a function: another one in each run
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+NO_PROBE = Probe("", study="", summary="", expand=lambda *_: [], formats={})
 NO_ANSWERS = ResponseTable.from_records(())
 
 

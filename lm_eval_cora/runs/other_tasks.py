@@ -16,7 +16,7 @@ from lm_eval_cora.questions.cells import parse_cell
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.runs.documents import evaluated, number_of, samples_in
 from lm_eval_cora.runs.files import SamplesFile, part_of
-from lm_eval_cora.runs.log_rows import Columns, Logged, logged, options_of
+from lm_eval_cora.runs.program_rows import Columns, Logged, logged, options_of
 from lm_eval_cora.runs.rendered import Rendered, passage_in, rendered, settle
 from lm_eval_cora.runs.samples import arguments_in, is_ours, number_in, prompt_in
 

@@ -12,18 +12,18 @@ from lm_eval_cora.report.boards import (
     UNPAIRED,
     boards_of,
     comparable,
-    find_records,
     one_per_model,
     settings_of,
 )
 from lm_eval_cora.report.result_tables import NO_BEST
-from tests.support.leaderboards import entry, put_record, record
+from lm_eval_cora.runs.score_records import find_records
+from tests.support.leaderboards import SIGNATURE, entry, put_record, record
 
 
 def test_models_are_sorted_and_grouped_by_their_errors():
     """The errors are 0.046, 0.049 and 0.04. 0.7 - 0.6 is 1.5 of its errors (0.067), 0.7 - 0.2 is 8 (0.061)."""
     (board,) = boards_of("cora_x", [entry("low", 0.2), entry("high", 0.7), entry("middle", 0.6)])
-    assert [(row.entry.model, row.group) for row in board.rows] == [("high", 1), ("middle", 1), ("low", 2)]
+    assert [(row.run.model, row.group) for row in board.rows] == [("high", 1), ("middle", 1), ("low", 2)]
     assert [row.lead.best for row in board.rows] == [True, True, False]
     assert (board.title, board.basis, board.unranked) == ("cora_x", UNPAIRED, "")
 
@@ -35,9 +35,9 @@ def scored(model, mcqa, full, **changes):
 
 
 def test_equal_values_have_equal_ranks_and_the_lowest_may_be_the_best():
-    own = [scored(name, mcqa, 0.5, ranked_by=["invalid"], higher={"invalid": False}) for name, mcqa in RIGHT.items()]
-    (board,) = boards_of("cora_x", own)
-    found = [(row.entry.model, row.rank, row.group) for row in board.rows]
+    own = [scored(name, mcqa, 0.5, higher={"invalid": False}) for name, mcqa in RIGHT.items()]
+    (board,) = boards_of("cora_x", own, ["invalid"])
+    found = [(row.run.model, row.rank, row.group) for row in board.rows]
     assert found == [("most", 1, 1), ("a", 2, 2), ("b", 2, 2), ("least", 4, 3)]
     assert [row.lead.best for row in board.rows] == [True, False, False, False]
 
@@ -48,7 +48,7 @@ RIGHT = {"least": 0.5, "b": 0.7, "a": 0.7, "most": 0.9}
 def test_no_model_is_the_best_by_a_cora_that_falls_where_another_has_more_right_in_all_variants():
     """CoRA: 0.9 * 0.3 = 0.27 (falls, as 0.9 > 0.6), and 0.25 * 1 = 0.25."""
     (board,) = boards_of("cora_x", [scored("steep", 0.9, 0.2), scored("steady", 0.25, 0.25)])
-    found = [(row.entry.model, row.group, row.lead.best, row.lead.falls) for row in board.rows]
+    found = [(row.run.model, row.group, row.lead.best, row.lead.falls) for row in board.rows]
     assert (found, board.basis) == ([("steep", 0, False, True), ("steady", 0, False, False)], NO_BEST)
 
 
@@ -66,7 +66,8 @@ def test_paired_answers_tell_more_models_apart():
     questions = np.arange(100)
     for is_paired, groups, basis in ((True, [1, 2], PAIRED), (False, [1, 1], UNPAIRED)):
         scores = {name: {"cora": share_of(questions < right)} for name, right in (("a", 60), ("b", 48))}
-        own = [entry(name, 0.5, scores=each, is_paired=is_paired, asked="1") for name, each in scores.items()]
+        signature = SIGNATURE.replace("|n:", "|n:" if is_paired else "|until:cora>=0.5|n:")  # it depends on the answers
+        own = [entry(name, 0.5, scores=each, signature=signature, asked="1") for name, each in scores.items()]
         (board,) = boards_of("cora_x", own)
         assert [row.group for row in board.rows] == groups
         assert board.basis == basis
@@ -74,7 +75,7 @@ def test_paired_answers_tell_more_models_apart():
 
 def test_incompatible_settings_are_never_in_one_table():
     boards = boards_of("cora_x", [entry("a", 0.9), entry("b", 0.8), entry("c", 0.7, shots=5)])
-    assert [[row.entry.model for row in board.rows] for board in boards] == [["a", "b"], ["c"]]
+    assert [[row.run.model for row in board.rows] for board in boards] == [["a", "b"], ["c"]]
     assert [board.title for board in boards] == ["cora_x (shots 0)", "cora_x (shots 5)"]
     told = "Not ranked together with other models of cora_x: shots is 5 here, 0 in “cora_x (shots 0)”."
     assert boards[1].unranked == told
@@ -96,7 +97,8 @@ def test_a_record_joins_the_runs_with_its_settings():
 
 
 def test_one_entry_per_model_the_run_before_its_record():
-    run, newer = entry("a", 0.9, asked="1"), entry("a", 0.8, asked="1", date="2026-02-01", signature="other")
+    newest = SIGNATURE.format(task="cora_x", shots=0).replace("|v1", "|v2")
+    run, newer = entry("a", 0.9, asked="1"), entry("a", 0.8, asked="1", date="2026-02-01", signature=newest)
     kept, notes = one_per_model([run, entry("a", 0.7, date="2027-01-01"), newer])
     assert kept == [newer]
     assert notes == ["a, cora_x: left out a.json, older than a.json"] * 2
@@ -106,18 +108,18 @@ def test_one_entry_per_model_the_run_before_its_record():
 def test_scores_without_an_error_are_not_grouped():
     own = [entry("a", 0.9, scores={"cora": Estimate(0.9, nan)}), entry("b", 0.8), entry("c", nan, scores={})]
     (board,) = boards_of("cora_x", own)
-    assert [(row.entry.model, row.group, row.lead.best) for row in board.rows] == [("a", 0, False), ("b", 0, False)]
+    assert [(row.run.model, row.group, row.lead.best) for row in board.rows] == [("a", 0, False), ("b", 0, False)]
     assert board.basis.startswith("The error of a score is unknown")
     assert boards_of("cora_x", [entry("c", nan, scores={})]) == []
 
 
 def test_how_much_was_asked_is_not_a_setting_but_the_requirements_of_a_run_are():
     signature = "cora|task:cora_x@1|data_files:a.csv|shots:0|stop:exact|until:cora>=0.5|n:9x20|invalid:1.0%|v0.2.0"
-    found = settings_of(signature, Data("x", "1a2b"), "strict")
+    found = settings_of(entry("a", 0.5, signature=signature, reader="strict"))
     assert found == {"task": "cora_x@1", "shots": "0", "until": "cora>=0.5", "reader": "strict"}
     # Files identify questions without a digest.
-    assert settings_of(signature, Data("x"), None)["data_files"] == "a.csv"
-    assert settings_of("", Data(), None) == {}
+    assert settings_of(entry("a", 0.5, signature=signature, data=Data("x")))["data_files"] == "a.csv"
+    assert settings_of(entry("a", 0.5, signature="", data=Data(), reader=None)) == {}
 
 
 def test_a_record_has_its_scores_and_its_signature(tmp_path):
@@ -125,15 +127,15 @@ def test_a_record_has_its_scores_and_its_signature(tmp_path):
     (one, other), notes = find_records(tmp_path)
     assert notes == []
     assert (one.model, one.name, one.part, one.data.digest) == ("org/m", "cora_x", "", "1a2b3c4d")
-    assert (*one.scores["cora"], *one.scores["cora"].interval) == (0.5, 0.02, 0.46, 0.54)
+    assert (*one.estimates["cora"], *one.estimates["cora"].interval) == (0.5, 0.02, 0.46, 0.54)
     settings = {"task": "cora_x@1", "probe": "divergent", "form": "generate", "shots": "0", "reader": "flexible"}
-    assert one.settings == settings
-    assert (one.size, one.questions, one.asked, one.is_paired) == ("100x26", 100, "", False)
-    assert (one.date, one.source) == ("2026-11-24T12-32-27", path)
+    assert settings_of(one) == settings
+    assert (one.count, one.asked) == (100, "")
+    assert (one.date, one.files) == ("2026-11-24T12-32-27", (path,))
     assert (other.name, other.part) == ("cora_y", "my")
     put_record(tmp_path / "data" / "org", 1, _set([*_SCORE, "uncertainty"], {"num_samples": 1}))
     (entry,), _ = find_records(tmp_path)
-    assert str(entry.scores["cora"]) == "Estimate(value=0.5, stderr=nan)"
+    assert str(entry.estimates["cora"]) == "Estimate(value=0.5, stderr=nan)"
 
 
 def test_other_files_are_passed_over(tmp_path):

@@ -25,7 +25,7 @@ LONG = "an-organisation/a-model-with-a-name-of-more-than-sixty-characters-70b-in
 
 def boards(folder):
     page = folder / "a b #1" / "report.html"
-    first = [entry("org/high", 0.7, report=page), entry("org/low", 0.2), entry(LONG, 0.65), entry(HOSTILE, 0.3)]
+    first = [entry("org/high", 0.7, page=page), entry("org/low", 0.2), entry(LONG, 0.65), entry(HOSTILE, 0.3)]
     second = [entry("org/low", 0.5, task="cora_y"), entry("org/other", 0.4, task="cora_y")]
     return [*boards_of("cora_x", [*first, entry("org/five", 0.9, shots=5)]), *boards_of("cora_y", second)]
 

@@ -17,7 +17,7 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import compute
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.runs.collected import entries_of, of_log, read_answers, undefined_metrics
-from lm_eval_cora.runs.log_rows import Logged
+from lm_eval_cora.runs.program_rows import Logged
 from lm_eval_cora.scores import compare
 from tests.support import oracles, oracles_score
 from tests.support.messages import user_error

@@ -6,8 +6,10 @@ from dataclasses import replace
 import pytest
 
 from lm_eval_cora.questions.messages import left_out_for_references
+from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import read_contestants, read_runs
+from tests.support.leaderboards import SEA, SKY, state_of_helm
 from tests.support.messages import tells, user_error
 from tests.support.names import probe_of
 from tests.support.written import (
@@ -270,3 +272,40 @@ def test_paths_without_samples(tmp_path, demo):
     for path in (empty, written.folder, written.results, put(tmp_path / "samples.jsonl", [])):
         with user_error(f"{path.name}: there are no samples ", " --log_samples"):
             read_runs([demo["cora_demo"].folder, path])
+
+
+# ---- run files of HELM
+HELM_RUN = "runs/v1/exam:subject={},model=org_{},groups=exam/scenario_state.json"
+
+
+@pytest.mark.parametrize(
+    ("sky", "sea", "names"),
+    [
+        ("{1}/sky.json", "{1}/sea.json", ["sea", "sky"]),  # beside each other
+        (
+            HELM_RUN.format("sky", "{1}"),
+            HELM_RUN.format("sea", "{1}"),
+            [f"exam:subject={n},groups=exam" for n in ("sea", "sky")],
+        ),
+        ("a/{0}1/state.json", "b/{0}2/state.json", ["state", "state"]),  # nothing tells them apart but the questions
+    ],
+)
+def test_states_of_helm_are_told_apart_by_their_questions(sky, sea, names, tmp_path):
+    for number, model in enumerate(("small", "large")):
+        for path, questions in ((sky, SKY), (sea, SEA)):
+            put(tmp_path / model / path.format(number, model), state_of_helm(model, *questions))
+    runs = read_runs([tmp_path / "small"])
+    assert [(run.name, "left out" in " ".join(run.notes)) for run in runs] == [(name, False) for name in names]
+    assert sorted(len(run.ids) for run in runs) == [2, 3]
+    found = compare_models([tmp_path / "small", tmp_path / "large"])
+    assert sorted(value["questions"] for value in found.values) == [2, 3]
+
+
+def test_a_second_log_of_the_same_questions_is_left_out(tmp_path):
+    for folder in ("a", "b"):
+        put(tmp_path / folder / "sky.json", state_of_helm("m", *SKY))
+        put(tmp_path / folder / "per_instance_stats.json", [{}])  # of which run is unknown
+    put(tmp_path / "c/sky.json", state_of_helm("m", *SKY[:1]))
+    runs = read_runs([tmp_path])
+    assert sorted(len(run.ids) for run in runs) == [1, 2]
+    assert tells(" ".join(runs[0].notes), "left out", "sky.json", "the same questions")

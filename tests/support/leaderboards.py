@@ -8,36 +8,31 @@ from uuid import UUID
 
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.report.boards import Standing, settings_of
+from lm_eval_cora.runs.model_run import NO_PROBE, Run, Scores
 
 SIGNATURE = "cora|task:{task}@1|data:1a2b3c4d|probe:divergent|form:generate|reader:flexible|shots:{shots}|n:100x26|v1"
 HOSTILE = '=<img src=x onerror=window.hacked=1>"\u202e{{ 7 * 7 }}</script><script>window.hacked=1</script>'
 
 
-def entry(
-    model: str, cora: float, *, shots: int = 0, asked: str = "", task: str = "cora_x", **changes: Any
-) -> Standing:
-    """An entry of 100 questions with scores only."""
-    signature = SIGNATURE.format(task=task, shots=shots)
-    data = Data("x", "1a2b3c4d")
-    error = sqrt(cora * (1 - cora) / 99)
+def entry(model: str, cora: float, *, shots: int = 0, asked: str = "", task: str = "cora_x", **changes: Any) -> Run:
+    """A run of 100 questions with scores only."""
+    values = {"cora": Estimate(cora, sqrt(cora * (1 - cora) / 99)), "mcqa": Estimate(min(1.0, cora + 0.1), 0.05)}
+    known = {
+        "estimates": changes.pop("scores", values),
+        "higher": changes.pop("higher", {}),
+    }
     given: dict[str, Any] = {
         "model": model,
         "name": task,
-        "part": "",
-        "data": data,
-        "settings": settings_of(signature, data, "flexible"),
-        "asked": asked,
-        "size": "100x26",
-        "questions": 100,
-        "ranked_by": ("cora", "acc"),
-        "scores": {"cora": Estimate(cora, error), "mcqa": Estimate(min(1.0, cora + 0.1), 0.05)},
-        "signature": signature,
-        "is_paired": False,
+        "files": (Path(f"{model}.json"),),
+        "data": Data("x", "1a2b3c4d"),
+        "probe": NO_PROBE,
+        "scores": Scores(count=100, asked=asked, **known),
+        "signature": SIGNATURE.format(task=task, shots=shots),
+        "reader": "flexible",
         "date": "2026-01-01T00-00-00",
-        "source": Path(f"{model}.json"),
     }
-    return Standing(**{**given, **changes})
+    return Run(**{**given, **changes})
 
 
 def record(model: str, scores: dict[str, float], *, shots: int = 0, error: float = 0.02) -> dict[str, Any]:
@@ -77,3 +72,22 @@ def put_record(folder: Path, number: int, content: Any) -> Path:
     path = folder / f"{UUID(int=number)}.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path
+
+
+def state_of_helm(model, *options):
+    """A run file of HELM: questions whose first option is right, and the answers to them."""
+    requests = [
+        {
+            "instance": {"id": f"id{number}", "references": [{"output": {"text": one}, "tags": []} for one in each]},
+            "train_trial_index": 0,
+            "output_mapping": dict(zip("ABC", each, strict=False)),
+            "result": {"success": True, "completions": [{"text": "A"}]},
+        }
+        for number, each in enumerate(options)
+    ]
+    for request in requests:
+        request["instance"]["references"][0]["tags"].append("correct")
+    return [{"adapter_spec": {"method": "multiple_choice_joint", "model": f"org/{model}"}, "request_states": requests}]
+
+
+SKY, SEA = [("dew", "fog"), ("hail", "mist")], [("tide", "reef"), ("bay", "cape"), ("eel", "cod")]
