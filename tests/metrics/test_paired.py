@@ -67,7 +67,7 @@ def test_means_agree_with_differences_within_questions(seed):
     after = answered_again(members, seed)
     plain: dict[str, Callable[[Members], float]]
     plain = {name: getattr(oracles, name) for name in ("mcqa", "mcqa_plus", "mv", "ci")}
-    plain |= {f"bmca@{tenths / 10}": partial(oracles.bmca, tenths=tenths) for tenths in (7, 10)}
+    plain |= {f"bmca@{level}": partial(oracles.bmca, level=level) for level in (0.7, 1.0)}
     found = differences({name: METRICS[name] for name in plain}, table_of(members), table_of(after))
     for name, metric in plain.items():
         values = ([float(metric([records])) for records in answers] for answers in (members, after))

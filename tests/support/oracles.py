@@ -1,7 +1,7 @@
 """Slow and obvious versions of every metric: plain loops over Records, straight from the definitions.
 
 They share no code with the package. Questions are assumed complete, the first variant is the original where none says
-that it is. Those of SCORE's probes are in `oracles_score.py`.
+that it is. They have the names and the parameters of the metrics. Those of SCORE's probes are in `oracles_score.py`.
 """
 
 from collections import Counter
@@ -64,12 +64,12 @@ def mv(questions: Questions) -> float:
     return mean(float(_rc(records) > Fraction(1, 2)) for records in questions)
 
 
-def bmca(questions: Questions, tenths: int) -> float:
-    return mean(float(_rc(records) >= Fraction(tenths, 10)) for records in questions)
+def bmca(questions: Questions, level: float) -> float:
+    return mean(float(_rc(records) >= Fraction(str(level))) for records in questions)
 
 
 def ci(questions: Questions) -> float:
-    return 1 - (mcqa(questions) - bmca(questions, 10))
+    return 1 - (mcqa(questions) - bmca(questions, 1))
 
 
 def cora(questions: Questions) -> float:
@@ -77,7 +77,7 @@ def cora(questions: Questions) -> float:
 
 
 def core(questions: Questions) -> float:
-    curve = [bmca(questions, tenths) for tenths in range(11)]
+    curve = [bmca(questions, tenths / 10) for tenths in range(11)]
     area = sum((left + right) / 2 * 0.1 for left, right in pairwise(curve))
     return area * mean(curve[1:])
 
@@ -103,20 +103,6 @@ def consistency_rate(questions: Questions, same: Same = eq) -> float | None:
     return mean(shares) if shares else None
 
 
-def kind_accuracies(questions: Questions) -> list[float]:
-    kinds = {record.kind for records in questions for record in records}
-    asked = ([[record for record in records if record.kind == kind] for records in questions] for kind in kinds)
-    return [mean(float(_rc(records)) for records in members if records) for members in asked]
-
-
-def acc_min(questions: Questions) -> float:
-    return min(kind_accuracies(questions))
-
-
-def acc_max(questions: Questions) -> float:
-    return max(kind_accuracies(questions))
-
-
 def invalid(questions: Questions) -> float:
     return mean(float(_says_nothing(record)) for records in questions for record in records)
 
@@ -130,30 +116,15 @@ def ties(questions: Questions) -> float:
     return mean(float(record.tied) for records in questions for record in records)
 
 
-def all_metrics(questions: Questions) -> dict[str, float | None]:
-    """Every metric of the divergent probe under the name of the task files."""
-    plain = (acc, cora, ci, mcqa, mcqa_plus, mv, core, consistency_rate, acc_min, acc_max, invalid, ties)
-    values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in (*plain, followed)}
-    return values | {f"bmca@{tenths / 10}": bmca(questions, tenths) for tenths in range(5, 11)}
-
-
 def mcqa_plus_diff(questions: Questions) -> float:
     return mcqa_plus(questions) - mcqa(questions)
-
-
-def plus_metrics(questions: Questions) -> dict[str, float | None]:
-    """Every metric of the plus probe under the name of the task files."""
-    more = {"mcqa_plus_diff": mcqa_plus_diff(questions), "mcqa_plus_sampled": acc(questions)}
-    return all_metrics(questions) | more
 
 
 def _orders(records: Sequence[Record], options: int | str) -> list[Record]:
     """The variants with `options` options: the full orders if the question has as many, else those of a reduced set."""
     if options in ("original", len(records[0].printed)):
-        kinds = ("original", "shuffled")
-    else:
-        kinds = (f"options_{options}", f"options_{options}_shuffled")
-    return [record for record in records if record.kind in kinds]
+        return [one for one in records if one.kind in ("original", "shuffled") or one.kind.startswith("answer_at_")]
+    return [one for one in records if one.kind in (f"options_{options}", f"options_{options}_shuffled")]
 
 
 def _all_right(records: Sequence[Record]) -> bool:
@@ -175,6 +146,18 @@ def _modal_share(orders: Sequence[Record]) -> float:
 def _over(asked: Iterable[Sequence[Record]], score: Callable[[Sequence[Record]], float]) -> float | None:
     """Mean of a score over the questions that have such orders."""
     return _share(score(orders) for orders in asked if orders)
+
+
+def acc_at(questions: Questions, options: int | str) -> float | None:
+    return _over((_orders(records, options) for records in questions), _first_right)
+
+
+def acc_h(questions: Questions, options: int | str) -> float | None:
+    return _over((_orders(records, options) for records in questions), _all_right)
+
+
+def sc(questions: Questions, options: int | str) -> float | None:
+    return _over((_orders(records, options) for records in questions), _modal_share)
 
 
 def sc_buckets(questions: Questions) -> dict[str, float | None]:
@@ -206,19 +189,41 @@ def _dagger(questions: Questions) -> list[Sequence[Record]]:
     return [records for records in _wrong(questions) if records[0].picked is not None]
 
 
-def _nota(questions: Questions) -> dict[str, float | None]:
+def _nota(questions: Questions, subset: str) -> list[tuple[list[Record], list[Record]]]:
+    """The orders of the original and those with NOTA, of the questions that have the latter."""
+    members = questions if subset == "all" else _diamond(questions)
     kinds = ("nota_answer", "nota_answer_shuffled")
-    pairs = [(_orders(records, "original"), [one for one in records if one.kind in kinds]) for records in questions]
-    values: dict[str, float | None] = {}
-    for name, score in {"nota_acc": _first_right, "nota_acc_h": _all_right}.items():
-        values[name] = _over((orders for _, orders in pairs), score)
-        values[f"{name}_diff"] = _share(score(orders) - score(originals) for originals, orders in pairs if orders)
-    return values
+    pairs = [(_orders(records, "original"), [one for one in records if one.kind in kinds]) for records in members]
+    return [pair for pair in pairs if pair[1]]
+
+
+def nota_acc(questions: Questions, subset: str = "all") -> float | None:
+    return _share(_first_right(orders) for _, orders in _nota(questions, subset))
+
+
+def nota_acc_h(questions: Questions, subset: str = "all") -> float | None:
+    return _share(_all_right(orders) for _, orders in _nota(questions, subset))
+
+
+def nota_acc_diff(questions: Questions, subset: str = "all") -> float | None:
+    return _share(_first_right(after) - _first_right(before) for before, after in _nota(questions, subset))
+
+
+def nota_acc_h_diff(questions: Questions, subset: str = "all") -> float | None:
+    return _share(_all_right(after) - _all_right(before) for before, after in _nota(questions, subset))
 
 
 def _true_or_false(questions: Questions, kind: str) -> float | None:
     always = [record for records in _diamond(questions) for record in records]
     return _share(_right(record) for record in always if record.kind == f"true_or_false_{kind}")
+
+
+def tf_right(questions: Questions) -> float | None:
+    return _true_or_false(questions, "right")
+
+
+def tf_wrong(questions: Questions) -> float | None:
+    return _true_or_false(questions, "wrong")
 
 
 def _yes(record: Record, normalised: bool) -> float | None:
@@ -242,26 +247,39 @@ def _confidences(questions: Questions, normalised: bool) -> list[tuple[float, fl
     return pairs
 
 
-def _confidence(questions: Questions, normalised: bool) -> dict[str, float | None]:
-    pairs = _confidences(questions, normalised)
-    right, wrong = _share(right for right, _ in pairs), _share(wrong for _, wrong in pairs)
-    return {"right": right, "wrong": wrong, "ratio": wrong / right if right else None}
+def confidence_right(questions: Questions, normalised: bool = False) -> float | None:
+    return _share(right for right, _ in _confidences(questions, normalised))
 
 
-def _selections(questions: Questions) -> dict[str, float | None]:
-    """Of the questions with a wrong option in the original order: what is selected if all right ones are asked for."""
-    pairs = [
+def confidence_wrong(questions: Questions, normalised: bool = False) -> float | None:
+    return _share(wrong for _, wrong in _confidences(questions, normalised))
+
+
+def confidence_ratio(questions: Questions, normalised: bool = False) -> float | None:
+    right = confidence_right(questions, normalised)
+    return confidence_wrong(questions, normalised) / right if right else None
+
+
+def _selections(questions: Questions) -> list[tuple[Record, set[int]]]:
+    """The wrong picks in the original order, and what is selected if all right options are asked for."""
+    return [
         (records[0], set(record.selected or ()))
         for records in _dagger(questions)
         for record in records
         if record.kind == "select_all"
     ]
-    several = [(original, selected) for original, selected in pairs if len(selected) > 1]
-    values = {"multi_share": _share(len(selected) > 1 for _, selected in pairs)}
-    for ending, some in {"": pairs, "_multi": several}.items():
-        values[f"recall_right{ending}"] = _share(original.answer in selected for original, selected in some)
-        values[f"recall_misleading{ending}"] = _share(original.picked in selected for original, selected in some)
-    return values
+
+
+def multi_share(questions: Questions) -> float | None:
+    return _share(len(selected) > 1 for _, selected in _selections(questions))
+
+
+def recall_right(questions: Questions, several: bool = False) -> float | None:
+    return _share(one.answer in chosen for one, chosen in _selections(questions) if len(chosen) > 1 or not several)
+
+
+def recall_misleading(questions: Questions, several: bool = False) -> float | None:
+    return _share(one.picked in chosen for one, chosen in _selections(questions) if len(chosen) > 1 or not several)
 
 
 def yes_no_mass(questions: Questions) -> float | None:
@@ -281,22 +299,3 @@ def subset_sizes(questions: Questions) -> dict[str, int]:
     wrong, misled = len(_wrong(questions)), len(_dagger(questions))
     sizes = {"all": len(questions), "always_right": len(_diamond(questions)), "wrong": wrong, "misled": misled}
     return sizes | {"no_misleading_option": wrong - misled}
-
-
-def study_metrics(questions: Questions) -> dict[str, float | None]:
-    """Every metric of the revas probe under the name of the task files; the parts of a mapping by name and key."""
-    plain = (acc, mcqa, invalid, followed, ties, yes_no_mass, replaced_acc)
-    values: dict[str, float | None] = {metric.__name__: metric(questions) for metric in plain}
-    for options in (2, 3, 6, 8, 10, "original"):
-        asked = [_orders(records, options) for records in questions]
-        for name, score in {"acc": _first_right, "sc": _modal_share, "acc_h": _all_right}.items():
-            values[f"{name}@{options}"] = _over(asked, score)
-    values |= _nota(questions)
-    values |= {f"{name}_always_right": value for name, value in _nota(_diamond(questions)).items()}
-    values |= {f"tf_{kind}": _true_or_false(questions, kind) for kind in ("right", "wrong")}
-    for ending, normalised in {"": False, "_norm": True}.items():
-        found = _confidence(questions, normalised)
-        values |= {f"confidence_{name}{ending}": value for name, value in found.items()}
-    values |= _selections(questions)
-    values |= {f"sc_buckets {key}": value for key, value in sc_buckets(questions).items()}
-    return values | {f"questions {key}": size for key, size in subset_sizes(questions).items()}

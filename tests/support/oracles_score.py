@@ -5,15 +5,19 @@ The rest is in `oracles.py`. `same` tells whether two written answers are equiva
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from inspect import signature
 from itertools import combinations
 from math import comb
 from operator import eq
 from statistics import mean, pstdev, quantiles
 
 from lm_eval_cora.answers.records import Record
+from lm_eval_cora.metrics.entries import features_of, parameters_of
+from lm_eval_cora.metrics.facts import REPEATS
+from lm_eval_cora.runs.task_files import probe_metrics
 from tests.support import oracles as plain
+from tests.support import oracles_letter_bias
 from tests.support.oracles import Questions, Same
-from tests.support.oracles_letter_bias import acc_permuted, acc_pride, letter_prior
 
 Values = dict[str, float | None]
 DROPPED = "single_letter_only"
@@ -98,9 +102,11 @@ def _votes(records: Sequence[Record], same: Same) -> list[tuple[int, bool]]:
     ]
 
 
-def equal_at(questions: Questions, level: Fraction, same: Same = eq) -> float:
+def equal_at(questions: Questions, level: float, same: Same = eq) -> float:
     most = [max([0, *(count for count, _ in _votes(records, same))]) for records in questions]
-    return mean(float(count >= level * len(records)) for count, records in zip(most, questions, strict=True))
+    return mean(
+        float(count >= Fraction(str(level)) * len(records)) for count, records in zip(most, questions, strict=True)
+    )
 
 
 def maj_at_k(questions: Questions, same: Same = eq) -> float:
@@ -118,6 +124,10 @@ def pass_hat_k(questions: Questions) -> float:
     return mean(comb(sum(map(plain._right, records)), k) / comb(len(records), k) for records in questions)
 
 
+def noise(questions: Questions, same: Same = eq) -> float:
+    return 1 - plain.consistency_rate(questions, same)
+
+
 def timeouts(questions: Questions, same: Same = eq) -> float | None:
     ran_out = []
     for records in questions:
@@ -125,11 +135,6 @@ def timeouts(questions: Questions, same: Same = eq) -> float | None:
         ran_out += [record.matches is None for record in said]
         ran_out += [same(one.written, other.written) is None for one, other in combinations(said, 2)]
     return mean(map(float, ran_out)) if ran_out else None
-
-
-def acc_h(questions: Questions) -> float:
-    """The source options, which all variants of the order probe print."""
-    return mean(float(plain._all_right(records)) for records in questions)
 
 
 def _picks(questions: Questions) -> tuple[list[int], list[Fraction]]:
@@ -236,6 +241,10 @@ def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction
     return [row[-1] for row in rows]
 
 
+def recall_spread(questions: Questions) -> float:
+    return pstdev(map(float, accuracies(questions, positions=True).values()))
+
+
 def each_kind(questions: Questions, positions: bool = False) -> Values:
     values: Values = {}
     found = accuracies(questions)
@@ -267,102 +276,38 @@ def by_category(questions: Questions, positions: bool = False, same: Same = eq) 
     return values
 
 
-def _named(name: str, values: Values) -> Values:
-    return {f"{name} {key}": value for key, value in values.items()}
-
-
-def _ranges(questions: Questions, positions: bool, suffix: str = "") -> Values:
-    return {
-        f"acc_mean{suffix}": acc_mean(questions, positions),
-        f"acc_min{suffix}": acc_min(questions, positions),
-        f"acc_max{suffix}": acc_max(questions, positions),
-        f"macro_acc{suffix}": macro_acc(questions, positions),
-        f"macro_acc_min{suffix}": acc_min(questions, positions, macro=True),
-        f"macro_acc_max{suffix}": acc_max(questions, positions, macro=True),
-    }
-
-
 def _without(questions: Questions, kind: str) -> Questions:
     return [[record for record in records if record.kind != kind] for records in questions]
 
 
-def _shared(questions: Questions, same: Same = eq, positions: bool = False) -> Values:
-    """Metrics of all three probes."""
-    return _ranges(questions, positions) | {
-        "acc_range": acc_range(questions, positions),
-        "macro_acc_range": acc_range(questions, positions, macro=True),
-        "acc": plain.acc(questions),
-        "consistency_rate": plain.consistency_rate(questions, same),
-        "all_equal": all_equal(questions, same),
-        "invalid": plain.invalid(questions),
-        "followed": plain.followed(questions),
-    }
+def chance(questions: Questions) -> float:
+    """With one option picked at random, each question is right by chance."""
+    return float(mean(Fraction(1, len({*records[0].printed})) for records in questions))
 
 
-def prompts_metrics(questions: Questions, same: Same = eq) -> Values:
-    """Every metric of the prompts probe under the name of the task files; the parts of a mapping by name and key."""
-    paper = _without(questions, DROPPED)
-    return (
-        _shared(questions, same)
-        | _ranges(paper, positions=False, suffix="_paper")
-        | {metric.__name__: metric(questions) for metric in (plain.mcqa, plain.ci, plain.cora)}
-        | {"equal@0.8": equal_at(questions, Fraction(8, 10), same), "timeouts": timeouts(questions, same)}
-        | {"consistency_rate_paper": plain.consistency_rate(paper, same), "all_equal_paper": all_equal(paper, same)}
-        | _named("templates", each_kind(questions))
-        | _named("by_category", by_category(questions, same=same))
-        | _named("by_category_paper", by_category(paper, same=same))
-    )
+def above_chance(questions: Questions) -> float:
+    return plain.mcqa_plus(questions) - chance(questions)
 
 
-def order_metrics(questions: Questions) -> Values:
-    """Every metric of the order probe, except the p-value, which is random."""
-    return (
-        _shared(questions, positions=True)
-        | {
-            metric.__name__: metric(questions)
-            for metric in (acc_h, plain.mcqa, plain.ci, plain.cora, plain.ties, position_chi_square, position_cramers_v)
-        }
-        | {"acc_permuted": acc_permuted(questions), "acc_pride": acc_pride(questions)}
-        | {"recall_spread": pstdev(map(float, accuracies(questions, positions=True).values()))}
-        | _named("letter_prior", letter_prior(questions))
-        | _named("positions", each_kind(questions, positions=True))
-        | _named("picks_by_letter", picks_by_letter(questions))
-        | _named("by_category", by_category(questions, positions=True))
-    )
+def acc_longest(questions: Questions) -> float:
+    return mean(records[0].longest for records in questions)
 
 
-def sampling_metrics(questions: Questions, same: Same = eq) -> Values:
-    """Every metric of the sampling probe."""
-    return (
-        _shared(questions, same)
-        | {"timeouts": timeouts(questions, same), "noise": 1 - plain.consistency_rate(questions, same)}
-        | {"maj@k": maj_at_k(questions, same), "pass^k": pass_hat_k(questions)}
-        | _named("samples", each_kind(questions))
-        | _named("by_category", by_category(questions, same=same))
-    )
+_ORACLES = {**vars(oracles_letter_bias), **vars(plain), **globals()}
 
 
-def labels_metrics(questions: Questions) -> Values:
-    """Every metric of the labels probe."""
-    return (
-        _shared(questions)
-        | {metric.__name__: metric(questions) for metric in (plain.mcqa, plain.ci, plain.cora, plain.ties)}
-        | _named("styles", each_kind(questions))
-        | _named("by_category", by_category(questions))
-    )
-
-
-def choices_only_metrics(questions: Questions) -> Values:
-    """Every metric of the choices-only probe; with one option picked at random, each question is right by chance."""
-    chance = mean(Fraction(1, len({*records[0].printed})) for records in questions)
-    guessed = plain.acc(_without(questions, "original"))
-    return {metric.__name__: metric(questions) for metric in (plain.invalid, plain.followed, plain.ties)} | {
-        "acc": plain.acc(_without(questions, "choices_only")),
-        "acc_choices_only": guessed,
-        "chance": float(chance),
-        "above_chance": guessed - float(chance),
-        "acc_longest": mean(records[0].longest for records in questions),
-    }
+def expected(probe: str, questions: Questions, same: Same = eq) -> Values:
+    """The metrics of a probe that have an oracle here, by their names; the parts of a mapping by name and key."""
+    values: Values = {}
+    for entry in probe_metrics(probe):
+        oracle = _ORACLES.get(entry["aggregation"].__name__)
+        if oracle is None or (REPEATS in features_of(entry) and probe != "sampling"):
+            continue
+        given = parameters_of(entry) | ({"same": same} if "same" in signature(oracle).parameters else {})
+        found = oracle(_without(questions, entry.get("without", "")), **given)
+        named = {f"{entry['metric']} {key}": value for key, value in found.items()} if isinstance(found, dict) else {}
+        values |= named if isinstance(found, dict) else {entry["metric"]: found}
+    return values
 
 
 def aggregated(probes: Mapping[str, Questions], macro: bool = False, same: Same = eq) -> Values:
