@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the checkout, not an installed version
 
-from lm_eval_cora.harness.rounds import Observed, Planned, Rounds, within_budget
+from lm_eval_cora.harness.notices import bias_of_budget
+from lm_eval_cora.harness.rounds import Key, Planned, QuestionOutcome, rounds_of
 from lm_eval_cora.metrics.estimate import product_of
-from lm_eval_cora.metrics.stopping import Moments, bias_of_budget
 
 # x_i and 1 - x_i + y_i of a question that is right in all variants, in the original only, or in no original
 OUTCOMES = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
@@ -42,55 +41,49 @@ MODELS = {
     "weak": (0.05, 0.01),
 }
 
-WAYS: dict[str, Callable[[list[Planned]], Rounds]] = {
+WAYS = {
     # For comparison: samples of a fixed size.
-    "100 questions": lambda agenda: within_budget(agenda[:100], inf),
-    "500 questions": lambda agenda: within_budget(agenda[:500], inf),
-    "--budget 150": lambda agenda: within_budget(agenda, 150),
-    "--budget 400": lambda agenda: within_budget(agenda, 400),
-    "--budget 1000": lambda agenda: within_budget(agenda, 1_000),
-    "--budget 3000": lambda agenda: within_budget(agenda, 3_000),
-    "--budget 10000": lambda agenda: within_budget(agenda, 10_000),
+    "100 questions": (100, inf),
+    "500 questions": (500, inf),
+    **{f"--budget {budget}": (QUESTIONS, budget) for budget in (150, 400, 1000, 3000, 10000)},
 }
+"""The number of questions, and the budget."""
 
 
-def one_run(rounds: Rounds, mcqa: float, always: float, rng: np.random.Generator) -> Moments:
-    """Simulate one run; return the sums over its questions."""
+def one_run(
+    agenda: list[Planned], budget: float, mcqa: float, always: float, rng: np.random.Generator
+) -> list[QuestionOutcome]:
+    """Simulate one run; return the results of its questions."""
     drawn = rng.random(QUESTIONS)
-    outcome = np.where(drawn < always, 0, np.where(drawn < mcqa, 1, 2))
+    kinds = np.where(drawn < always, 0, np.where(drawn < mcqa, 1, 2))
     # The place of the first miss after the original is random; early places are more likely.
-    costs = np.where(outcome == 0, VARIANTS, np.where(outcome == 1, 1 + rng.geometric(0.3, QUESTIONS).clip(1, 25), 1))
-    right, full = outcome < 2, outcome == 0
-    own = np.stack([np.ones_like(costs), costs, right, right * costs, full, full * costs])
-    sums = np.cumsum(own, axis=1)
-    asked = 0
-    batch = next(rounds)
-    while True:
-        asked += len(batch)
-        found = Moments(*sums[:, asked - 1].tolist())
-        try:
-            batch = rounds.send(Observed(found.requests, {TASK: found}))
-        except StopIteration:
-            return found
+    costs = np.where(kinds == 0, VARIANTS, np.where(kinds == 1, 1 + rng.geometric(0.3, QUESTIONS).clip(1, 25), 1))
+    found: dict[Key, QuestionOutcome] = {}
+    for batch in rounds_of(agenda, found, budget):
+        for planned in batch:
+            kind, cost = kinds[int(planned.question)], int(costs[int(planned.question)])
+            found[planned.key] = QuestionOutcome(cost, True, kind < 2, cost, int(kind > 0), 0)
+    return [*found.values()]
 
 
-def simulate(rounds: Callable[[list[Planned]], Rounds], mcqa: float, always: float, runs: int) -> dict[str, Any]:
+def simulate(size: int, budget: float, mcqa: float, always: float, runs: int) -> dict[str, Any]:
     """Simulate many runs; return coverage, biases, mean number of questions and largest number of requests."""
     rng = np.random.default_rng(0)
-    agenda = [Planned(TASK, str(number), VARIANTS) for number in range(QUESTIONS)]
+    agenda = [Planned(TASK, str(number), VARIANTS) for number in range(size)]
     truth = mcqa * (1 - mcqa + always)
     covered, errors, questions, requests, wrong = 0, [], [], [], []
     for _ in range(runs):
-        found = one_run(rounds(agenda), mcqa, always, rng)
-        m, b = found.right / found.questions, found.always / found.questions
-        counts = found.always, found.right - found.always, found.questions - found.right
+        found = one_run(agenda, budget, mcqa, always, rng)
+        costs = np.array([outcome.requests for outcome in found])
+        right, every = (np.array(hits) for hits in zip(*((one.right, not one.others) for one in found), strict=True))
+        m, b = right.mean(), every.mean()
+        counts = every.sum(), right.sum() - every.sum(), len(found) - right.sum()
         error, stderr = m * (1 - m + b) - truth, product_of(*np.repeat(OUTCOMES, counts, axis=0).T).stderr
         covered += abs(error) <= 1.96 * stderr
         errors.append(error / stderr if stderr else 0.0)
-        questions.append(found.questions)
-        requests.append(found.requests)
-        told = bias_of_budget(found)
-        wrong.append((b - always, b - always - told.bmca, error))
+        questions.append(len(found))
+        requests.append(costs.sum())
+        wrong.append((b - always, b - always - bias_of_budget(costs, every), error))
     return {
         "coverage": covered / runs,
         "bias": float(np.mean(errors)),
@@ -112,8 +105,8 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for name, (mcqa, always) in MODELS.items():
-        for way, rounds in WAYS.items():
-            found = simulate(rounds, mcqa, always, runs)
+        for way, (size, budget) in WAYS.items():
+            found = simulate(size, budget, mcqa, always, runs)
             bmca, less, cora = (f"{part:+.4f}" for part in found["wrong"])
             print(
                 f"| {name} | {way} | {found['questions']:.0f} | {found['requests']:,} | {found['coverage']:.3f} | "

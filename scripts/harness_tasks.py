@@ -29,8 +29,9 @@ from lm_eval.utils import apply_template, env
 from tqdm import tqdm
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.cora_of import TaskQuestion, labels_in, questions_of, read_question
+from lm_eval_cora.harness.cora_of import TaskQuestion, questions_of, read_question
 from lm_eval_cora.questions.question import Question, UnusableQuestion
+from lm_eval_cora.runs.rendered import labels_in
 
 FOLDER = Path(lm_eval.tasks.__file__).parent
 

@@ -18,7 +18,6 @@ import yaml
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.stopping import EXACT
 from lm_eval_cora.questions.messages import did_you_mean
 
 
@@ -34,7 +33,7 @@ def add_arguments(parser: console.Parser) -> None:
         None,
         """stop each question at its first wrong answer. cora, ci, mcqa and bmca@1.0 equal those of the full run;
         other metrics are not printed""",
-        choices=[EXACT],
+        choices=["exact"],
     )
     parser.argument(
         "--budget",

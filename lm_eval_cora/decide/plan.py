@@ -16,14 +16,14 @@ from lm_eval_cora.metrics import bmca, ci, cora, mcqa
 from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.entries import is_known_early, saves_requests
 from lm_eval_cora.metrics.estimate import FEW, IN_95_PERCENT, UNDEFINED, Estimate, for_json
-from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import requests_until_wrong
+from lm_eval_cora.metrics.responses import Bools, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.model_run import Run, by_task, check_metric, lead_of
 from lm_eval_cora.runs.task_files import published_questions
 from lm_eval_cora.tables.table import Cell, CellRows, Table
+from lm_eval_cora.variants.variant import place_in_asking
 
 # Correlation of two models if it is not measured: the lowest that was found for frontier models on popular benchmarks,
 # 0.3 to 0.7 (Miller 2024, arXiv:2411.00640, in Anthropic's summary). A lower correlation needs more questions.
@@ -161,8 +161,19 @@ def _requests(run: Run, metric: str) -> tuple[float, float]:
     full = float(costs.sum() / len(run.table.sizes))
     entry = next(entry for entry in run.entries if entry["metric"] == metric)
     if is_known_early(entry) and saves_requests(run.entries):
-        return full, float(requests_until_wrong(run.table, run.probe.hardest_first, costs).mean())
+        return full, float(_requests_until_wrong(run.table, run.probe.hardest_first, costs).mean())
     return full, nan
+
+
+def _requests_until_wrong(table: ResponseTable, hardest_first: Sequence[str], costs: Ints) -> Ints:
+    """Number of requests for each question if it ends with its first wrong answer, before all skipped variants."""
+    docs = [{"kind": kind, "original": False, "ordinal": 0} for kind in table.kinds]
+    places = np.array([place_in_asking(doc, hardest_first)[1] for doc in docs], dtype=np.int64)
+    order = np.lexsort((places[table.kind], ~table.original, table.question))  # a stable sort keeps the ordinals
+    wrong = ~table.correct[order]
+    before: Ints = np.cumsum(wrong) - wrong
+    is_asked: Bools = before == before[table.starts][table.question[order]]
+    return np.bincount(table.question[order][is_asked], costs[order][is_asked], len(table.sizes)).astype(int)
 
 
 def _plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial, partialmethod
 from logging import DEBUG, INFO
 from math import inf
@@ -20,11 +20,13 @@ from lm_eval_cora.harness.compat import ForwardingLM, ask, behind
 from lm_eval_cora.harness.limits import check_limits, generate
 from lm_eval_cora.harness.notices import describe_asked, describe_bias, describe_shares
 from lm_eval_cora.harness.progress import Progress, counting
+from lm_eval_cora.harness.rounds import Planned, QuestionState
 from lm_eval_cora.harness.until import Until
-from lm_eval_cora.harness.waves import QuestionState, ask_in_waves, by_question, collect, moments_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import Entry
-from lm_eval_cora.metrics.stopping import EXACT
+
+EXACT = "exact"
+"""The only stopping rule: a question ends with its first wrong answer. CoRA, CI, MCQA and BMCA(1.0) stay exact."""
 
 _MANY = 64  # questions of a round that keep a back end busy which chooses the size of its batches
 
@@ -135,67 +137,68 @@ class AskingLM(ForwardingLM):
 
     # ---- early stopping, budgets and requirements
     def _in_rounds(self, method: str, requests: Sequence[Instance]) -> dict[int, Any]:
-        """Send requests in rounds, each in several waves; return the answers by id of the request."""
-        questions = by_question(requests, stop=self.stop is not None, score=self.until is not None)
+        """Send the requests that are needed; return the answers by id of the request."""
+        questions = rounds.by_question(requests, stop=self.stop is not None, score=self.until is not None)
         tasks = {question.task.task_name: question.task for question in questions.values()}
-        if self.until is not None:
-            self.until.check()
-        is_sample = self.budget is not None or self.until is not None
-        agenda = [rounds.Planned(task, question, 0) for task, question in questions]
-        if is_sample:
-            agenda = rounds.in_turn([task.agenda(by_unit=self.until is not None) for task in tasks.values()])
-        strategy = self._rounds_of(agenda)
-        if self.budget is not None:
-            logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
-        observed, number = rounds.Observed(), 0
+        agenda = self._agenda(tasks.values()) if self._is_sample else [Planned(*key, 0) for key in questions]
+        outcomes: dict[rounds.Key, rounds.QuestionOutcome] = {}
         answers: dict[int, Any] = {}
         send = partial(self._send, method, is_wave=True)
         progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
         with counting(self.lm, progress):
-            while (batch := rounds.send(strategy, observed if number else None)) is not None:
-                number += 1
+            for number, batch in enumerate(rounds.rounds_of(agenda, outcomes, self.budget or inf, **self._looks), 1):
                 members = [questions[planned.key] for planned in batch if planned.key in questions]
-                which = f"round {number}, " if is_sample else ""
-                for wave, (pending, responses) in enumerate(ask_in_waves(members, send), 1):
+                which = f"round {number}, " if self._is_sample else ""
+                for wave, (pending, responses) in enumerate(rounds.ask_in_waves(members, send), 1):
                     logger.debug("%swave %d: open questions: %d, requests: %d", which, wave, pending, len(responses))
                     answers |= responses
-                    waiting = [question.waiting for question in questions.values() if question.next()]
-                    left = sum(len(variant) for variants in waiting for variant in variants)
-                    left = left if self.budget is None else min(left, self.budget - len(answers))
-                    progress.after_a_wave(len(answers), left, len(questions) - len(waiting), len(questions))
-                if is_sample:
-                    observed = collect(agenda, questions, self._summed)
+                    self._show(progress, questions.values(), len(answers))
+                if self._is_sample:
+                    outcomes |= rounds.collect(agenda, questions, self._summed)
         progress.close()
         for task in tasks.values():
-            self._report(task, [question for question in questions.values() if question.task is task], observed)
+            self._report(task, [question for question in questions.values() if question.task is task], outcomes)
         return answers
 
-    def _rounds_of(self, agenda: Sequence[rounds.Planned]) -> rounds.Rounds:
-        """All questions in one round, or the rounds of a budget, and of requirements."""
+    @property
+    def _is_sample(self) -> bool:
+        return self.budget is not None or self.until is not None
+
+    def _agenda(self, tasks: Iterable[rounds.StoppableTask]) -> list[Planned]:
+        """The questions of all tasks in random order; log how many of each the budget pays for."""
+        if self.until is not None:
+            self.until.check()
+        agenda = rounds.in_turn([task.agenda(by_unit=self.until is not None) for task in tasks])
+        if self.budget is not None:
+            logger.info("%s", describe_shares(agenda, self.budget, stops=self.stop is not None))
+        return agenda
+
+    @property
+    def _looks(self) -> dict[str, Callable[..., Any]]:
+        """When requirements are tested, and how."""
         if self.until is None:
-            return rounds.within_budget(agenda, self.budget or inf)
-        units = {task: [each.unit for each in questions] for task, questions in rounds.of_each_task(agenda).items()}
-
-        def is_settled(task: str, asked: Sequence[rounds.Planned], observed: rounds.Observed) -> bool:
-            assert self.until is not None
-            return self.until.is_settled(task, asked, observed, units[task][len(asked) :])
-
-        back_end = behind(self.lm)
-        at_once = (getattr(back_end, name, 1) for name in ("_concurrent", "batch_size"))
+            return {}
+        at_once = (getattr(behind(self.lm), name, 1) for name in ("_concurrent", "batch_size"))
         busy = max(number if isinstance(number, int) else _MANY for number in at_once)
-        return rounds.until_settled(agenda, is_settled, partial(self.until.next_look, busy=busy), self.budget or inf)
+        return {"is_settled": self.until.is_settled, "next_look": partial(self.until.next_look, busy=busy)}
+
+    def _show(self, progress: Progress, questions: Collection[QuestionState], answered: int) -> None:
+        """Show the progress after a wave."""
+        waiting = [question.waiting for question in questions if question.next()]
+        left = sum(len(variant) for variants in waiting for variant in variants)
+        left = left if self.budget is None else min(left, self.budget - answered)
+        progress.after_a_wave(answered, left, len(questions) - len(waiting), len(questions))
 
     def _report(
-        self, task: rounds.StoppableTask, questions: Sequence[QuestionState], observed: rounds.Observed
+        self, task: rounds.StoppableTask, questions: Sequence[QuestionState], outcomes: rounds.Outcomes
     ) -> None:
         """Log how many requests a task needed, and what its scores are worth."""
         name = task.task_name
         logger.info("%s: %s", name, describe_asked([question.requests for question in questions]))
         for verdict in self.until.verdicts(name) if self.until else ():
             logger.info("%s: %s", name, verdict)
-        stops = self.budget is not None and self.stop is not None
-        of_task = moments_of(outcome for (owner, _), outcome in observed.outcomes.items() if owner == name)
-        if stops and (notice := describe_bias(of_task, len(task.agenda()))):
+        of_task = [outcome for (owner, _), outcome in outcomes.items() if owner == name]
+        if self.budget is not None and self.stop is not None and (notice := describe_bias(of_task)):
             logger.warning("%s: %s", name, notice)
 
     def _summed(self, numbers: list[int]) -> list[int]:

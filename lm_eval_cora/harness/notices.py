@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
 from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
 from lm_eval_cora.answers.records import Record, Skipped
 from lm_eval_cora.harness.docs import passages_of
-from lm_eval_cora.harness.rounds import Planned, shares_of_budget
+from lm_eval_cora.harness.rounds import Planned, QuestionOutcome, shares_of_budget
 from lm_eval_cora.metrics.accuracy import ALL_RIGHT
-from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import ENOUGH, Moments, bias_of_budget
+from lm_eval_cora.metrics.responses import Bools, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.variants.variant import REPEAT
@@ -135,14 +136,33 @@ def describe_asked(counts: Sequence[int]) -> str:
     return f"asked {sum(begun):,} requests for {len(begun):,} of {len(counts):,} questions, {mean:.2f} each{saved}"
 
 
-def describe_bias(moments: Moments, questions: int) -> str:
+_ENOUGH = 300  # number of questions from which the bias of a budget is small compared with the standard error
+
+
+def bias_of_budget(costs: Ints, hits: Bools) -> float:
+    """Estimate by how much the share of hits is too high because a budget decided the number of questions.
+
+    If many of the first questions need many requests, because all their variants are right, few others follow. To first
+    order the bias of a share is Cov(c, x) / B, with the costs c of the questions and B requests in total; it is of the
+    order 1 / n.
+    """
+    n, requests = len(costs), int(costs.sum())
+    if n < 2 or not requests:
+        return 0.0
+    return float(costs[hits].sum() - requests * hits.sum() / n) / (n - 1) / requests
+
+
+def describe_bias(outcomes: Sequence[QuestionOutcome]) -> str:
     """Warn if a budget ended a run after few questions, whose number depended on the answers; empty otherwise."""
-    bias = bias_of_budget(moments)
-    if not 2 <= moments.questions < min(ENOUGH, questions) or not any(bias):
+    known = [outcome for outcome in outcomes if outcome.scored]
+    costs = np.array([outcome.requests for outcome in known])
+    mcqa = bias_of_budget(costs, np.array([outcome.right for outcome in known]))
+    bmca = bias_of_budget(costs, np.array([not outcome.others for outcome in known]))
+    if not 2 <= len(known) < min(_ENOUGH, len(outcomes)) or not (mcqa or bmca):
         return ""
     return (
-        f"the budget paid for only {moments.questions:,} questions, and their number depended on the answers, so the "
-        f"scores are too high on average: mcqa by about {bias.mcqa:.3f}, {ALL_RIGHT} by {bias.bmca:.3f}. From {ENOUGH} "
+        f"the budget paid for only {len(known):,} questions, and their number depended on the answers, so the "
+        f"scores are too high on average: mcqa by about {mcqa:.3f}, {ALL_RIGHT} by {bmca:.3f}. From {_ENOUGH} "
         "questions on this is small. Raise --budget, or set the option questions instead"
     )
 

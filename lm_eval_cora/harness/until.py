@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lm_eval_cora.decide.verdicts import Outcome, Requirement, check_bound, no_baseline, parse_until, settled
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.rounds import Observed, Planned
+from lm_eval_cora.harness.rounds import Outcomes, Planned
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import Entry, compute, course, is_known_early
 from lm_eval_cora.metrics.responses import ResponseTable
@@ -66,6 +66,7 @@ class Until:
             raise UserError("--baseline: expected --until 'no-worse METRIC:MARGIN' or 'same METRIC:MARGIN'")
         self._baselines: list[Run] | None = None
         self._open: dict[str, list[Open]] = {}
+        self._units: dict[str, dict[str, str]] = {}  # of all questions of each task
         self._last: dict[str, list[tuple[Outcome, str]]] = {}  # of the last look
 
     def prepare(
@@ -81,7 +82,7 @@ class Until:
         whole = ResponseTable.from_hits([[True, *[number % 2 == 0] * (size - 1)] for number, size in sizes])
         possible = {entry["metric"]: entry for entry in entries if is_known_early(entry) or not stops}
         possible = {name: entry for name, entry in possible.items() if course(entry, whole, seed) is not None}
-        self._open[task] = []
+        self._open[task], self._units[task] = [], dict(variants.keys())
         for requirement in self.requirements:
             if requirement.task not in ("", task):
                 continue
@@ -132,12 +133,15 @@ class Until:
         """The number of questions after which the requirements are tested again; `busy` fill a server or a batch."""
         return asked + max(busy, ceil(_GROWTH * asked))
 
-    def is_settled(self, task: str, asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> bool:
-        """Whether all requirements on a task are certain; `left` has the units of the other questions."""
-        table = table_of(asked, observed, left)
+    def is_settled(self, task: str, asked: Sequence[Planned], outcomes: Outcomes) -> bool:
+        """Whether all requirements on a task are certain after these questions."""
+        units = self._units[task]
+        begun = {planned.question for planned in asked}
+        left = [unit for question, unit in units.items() if question not in begun]
+        table = table_of(asked, outcomes, left)
         looks = self._last[task] = [each.look(table) for each in self._open[task]]
         known = "; ".join(text for _, text in looks)
-        logger.info("%s: %s after %d of %d questions", task, known, len(asked), len(asked) + len(left))
+        logger.info("%s: %s after %d of %d questions", task, known, len(asked), len(units))
         return all(outcome != "undecided" for outcome, _ in looks)
 
     def verdicts(self, task: str) -> list[str]:
@@ -149,20 +153,19 @@ class Until:
         ]
 
 
-def table_of(asked: Sequence[Planned], observed: Observed, left: Sequence[str]) -> ResponseTable:
-    """The table of right and wrong answers to the questions so far."""
+def table_of(asked: Sequence[Planned], outcomes: Outcomes, left: Sequence[str]) -> ResponseTable:
+    """The table of right and wrong answers to the questions so far; `left` has the units of the others."""
     rows = []
-    outcomes = [observed.outcomes[planned.key] for planned in asked]
-    for outcome in outcomes:
+    known = [outcomes[planned.key] for planned in asked]
+    for outcome in known:
         first, hits = [outcome.right] * outcome.scored, outcome.hits - outcome.right  # the original, and the others
         rows.append([*first, *[True] * hits, *[False] * (outcome.others + outcome.right - outcome.scored)])
-    has_originals = all(outcome.scored for outcome in outcomes)
+    has_originals = all(outcome.scored for outcome in known)
     table = ResponseTable.from_hits(rows, original=0 if has_originals else None)
-    clusters = tuple("" if each.unit == each.question else each.unit[1:] for each in asked)
     return replace(
         table,
         question_ids=tuple(each.question for each in asked),
-        clusters=clusters,
+        clusters=tuple("" if each.unit == each.question else each.unit[1:] for each in asked),
         unasked=tuple(left),
-        incomplete=sum(outcome.unscored > 0 for outcome in outcomes),
+        incomplete=sum(outcome.unscored > 0 for outcome in known),
     )

@@ -117,6 +117,13 @@ def repeats_of(variants: Sequence[Variant], times: int) -> list[Variant]:
     return repeats
 
 
+def place_in_asking(doc: Mapping[str, Any], hardest_first: Sequence[str]) -> tuple[bool, int, int]:
+    """Sort key of a variant in the order of asking: the original, the hardest kinds, and all others in order."""
+    kind = doc["kind"]
+    place = hardest_first.index(kind) if kind in hardest_first else len(hardest_first)
+    return not doc["original"], place, doc["ordinal"]
+
+
 @dataclass(frozen=True)
 class Setting:
     """Settings on which the variants of a question depend."""

@@ -13,9 +13,9 @@ from lm_eval.api.model import CachingLM
 from lm_eval_cora.answers.records import SKIPPED, Skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import AskingLM, stop_early
-from lm_eval_cora.metrics.stopping import place_of
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants.probes import PROBES
+from lm_eval_cora.variants.variant import place_in_asking
 from tests.support.simulated import TASKS, knows, run, scored, scores, signature_of
 from tests.support.stopping import Moody, chance, known
 
@@ -75,7 +75,7 @@ class Reader(Watched):
 def waves_by_hand(results, task):
     """The expected requests of each wave, from the answers of a full run: until an answer is wrong."""
     right = defaultdict(list)
-    for sample in sorted(results["samples"][task], key=lambda sample: place_of(sample["doc"], HARDEST)):
+    for sample in sorted(results["samples"][task], key=lambda sample: place_in_asking(sample["doc"], HARDEST)):
         right[sample["doc"]["question_id"]].append((sample["doc"]["ordinal"], sample["acc"] == 1))
     waves = defaultdict(set)
     for question, variants in right.items():

@@ -1,6 +1,10 @@
 from dataclasses import replace
+from statistics import covariance
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lm_eval.models.api_models import JsonChatStr
 
 from lm_eval_cora.answers import Reason
@@ -8,13 +12,14 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.harness.notices import (
     Conditions,
     advise_on_invalid,
+    bias_of_budget,
     describe_bias,
     describe_cost,
     describe_incomplete,
     duration,
 )
+from lm_eval_cora.harness.rounds import QuestionOutcome
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.metrics.stopping import Moments
 from tests.support.messages import tells
 
 
@@ -47,10 +52,21 @@ def test_times_are_short():
     assert told == ["7 s", "59 s", "1 min", "3 min", "4 h 36 min"]
 
 
+@given(st.lists(st.tuples(st.integers(1, 26), st.booleans()), min_size=2, max_size=60))
+def test_the_bias_is_the_covariance_with_the_costs_per_request(asked):
+    costs, hits = (np.array(column) for column in zip(*asked, strict=True))
+    assert bias_of_budget(costs, hits) == pytest.approx(covariance(costs.tolist(), hits.tolist()) / costs.sum())
+    assert bias_of_budget(costs[:1], hits[:1]) == bias_of_budget(costs[:0], hits[:0]) == 0
+
+
 def test_the_bias_of_a_budget_is_told_if_it_paid_for_few_questions():
-    few, enough = Moments(15, 130, 11, 126, 3, 78), Moments(300, 2600, 220, 2520, 60, 1560)
-    assert tells(describe_bias(few, 1273), "only 15 questions", "mcqa by about 0.017, bmca@1.0 by 0.029")
-    assert describe_bias(few, 15) == describe_bias(enough, 1273) == ""  # all questions, or enough of them
+    # Three questions are right in all 26 variants, eight in six or seven, and four are wrong.
+    asked = [(26, True, 0)] * 3 + [(6, True, 1)] * 8 + [(1, False, 1)] * 4
+    few = [QuestionOutcome(cost, True, right, cost, others, 0) for cost, right, others in asked]
+    left = [QuestionOutcome(0, False, False, 0, 26, 0)] * 300
+    told = describe_bias(few + left)
+    assert tells(told, "only 15 questions", "mcqa by about 0.017, bmca@1.0 by 0.029")
+    assert describe_bias(few) == describe_bias(few * 20 + left) == ""  # all questions, or enough of them
 
 
 # ---- advice on invalid answers

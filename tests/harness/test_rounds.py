@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,15 +13,14 @@ from hypothesis import strategies as st
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.rounds import (
-    Observed,
     Planned,
+    QuestionOutcome,
+    QuestionState,
+    collect,
     in_turn,
-    send,
+    rounds_of,
     shares_of_budget,
-    until_settled,
-    within_budget,
 )
-from lm_eval_cora.harness.waves import QuestionState, collect, moments_of
 from tests.support.simulated import run, scores, signature_of
 from tests.support.stopping import Moody, chance
 
@@ -29,17 +29,28 @@ def agenda_of(task, questions, requests=26):
     return [Planned(task, f"q{number}", requests, f"q{number}") for number in range(questions)]
 
 
+def outcome_of(requests):
+    return QuestionOutcome(requests, True, True, 1, 0, 0)
+
+
+def played(agenda, budget=inf, spend=lambda planned: planned.requests, settled_after=None, looks=lambda asked: inf):
+    """The batches of all rounds, and the number of requests after each; and the looks at each task."""
+    outcomes, batches, seen = {}, [], {}
+
+    def is_settled(task, asked, _):
+        assert asked == [planned for batch, _ in batches for planned in batch if planned.task == task]
+        seen.setdefault(task, []).append(len(asked))
+        return len(asked) >= (settled_after or {}).get(task, inf)
+
+    for batch in rounds_of(agenda, outcomes, budget, is_settled=is_settled, next_look=looks):
+        assert batch  # an empty batch would never end
+        outcomes |= {planned.key: outcome_of(spend(planned)) for planned in batch}
+        batches.append((batch, sum(outcome.requests for outcome in outcomes.values())))
+    return batches, seen
+
+
 # ---- a budget
 COSTS = st.lists(st.integers(1, 30), min_size=1, max_size=60)
-
-
-def spent_by(rounds, spend):
-    """Run all rounds; return each batch, and the number of requests after it."""
-    spent, observed = 0, None
-    while (batch := send(rounds, observed)) is not None:
-        spent += sum(map(spend, batch))
-        yield batch, spent
-        observed = Observed(requests=spent)
 
 
 @given(COSTS, st.integers(1, 2_000), st.integers(0, 10_000), st.sampled_from(["least", "most", "some"]))
@@ -50,13 +61,14 @@ def test_a_budget_is_never_exceeded_and_used_up(costs, budget, seed, way):
         share = {"least": 0.0, "most": 0.999999}.get(way, chance(seed, question.question))
         return 1 + int(share * question.requests)
 
+    batches, _ = played(agenda, budget, spend)
     if budget < costs[0]:
-        with pytest.raises(UserError, match=str(budget)):
-            next(within_budget(agenda, budget))
+        assert not batches
+        with pytest.raises(UserError, match=f"expected at least {costs[0]} requests.*got {budget:,}"):
+            shares_of_budget(agenda, budget)
         return
     asked, spent = list[Planned](), 0
-    for batch, so_far in spent_by(within_budget(agenda, budget), spend):
-        assert batch  # an empty batch would never end
+    for batch, so_far in batches:
         # Not even if all variants of the batch are asked.
         assert spent + sum(question.requests for question in batch) <= budget
         spent = so_far
@@ -69,11 +81,11 @@ def test_a_budget_is_never_exceeded_and_used_up(costs, budget, seed, way):
 
 
 def test_a_rest_below_two_percent_is_left():
-    played = list(spent_by(within_budget(agenda_of("t", 2_000), 26_000), lambda question: 13))
+    batches, _ = played(agenda_of("t", 2_000), 26_000, lambda question: 13)
     # 26,000 / 26 = 1,000 questions, which spend half of it; the other half pays for 500, and so on. After the sixth
     # round 1,968 questions have spent 13 * 1,968 = 25,584; the other 416 are less than 2% of 26,000.
-    assert [len(batch) for batch, _ in played] == [1_000, 500, 250, 125, 62, 31]
-    assert played[-1][1] == 25_584
+    assert [len(batch) for batch, _ in batches] == [1_000, 500, 250, 125, 62, 31]
+    assert batches[-1][1] == 25_584
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.integers(30, 3_000))
@@ -87,9 +99,8 @@ def test_tasks_have_the_same_number_of_questions_until_one_has_no_more(sizes, bu
         assert all(counts[f"t{number}"] >= min(size, most - 1) for number, size in enumerate(sizes))
         for task in tasks:  # in the order of each task
             assert [planned for planned in agenda[:end] if planned.task == task[0].task] == task[: counts[task[0].task]]
-    shares = shares_of_budget(agenda, budget)
-    counts = Counter(planned.task for planned in next(within_budget(agenda, budget)))
-    assert shares == {f"t{number}": counts[f"t{number}"] for number in range(len(sizes))}
+    counts = Counter(planned.task for planned in played(agenda, budget)[0][0][0])
+    assert shares_of_budget(agenda, budget) == {f"t{number}": counts[f"t{number}"] for number in range(len(sizes))}
 
 
 def test_a_large_task_does_not_get_more_of_a_budget_than_a_small_one():
@@ -100,74 +111,50 @@ def test_a_large_task_does_not_get_more_of_a_budget_than_a_small_one():
 
 
 # ---- requirements
-def played(agenda, settled_after, looks, budget=inf, spend=lambda planned: planned.requests):
-    """The numbers of questions of each task at its looks, and all questions in the order of asking."""
-    done, seen, observed = [], {}, None
-
-    def is_settled(task, asked, _):
-        assert asked == [planned for planned in done if planned.task == task]
-        seen.setdefault(task, []).append(len(asked))
-        return len(asked) >= settled_after.get(task, inf)
-
-    rounds = until_settled(agenda, is_settled, looks, budget)
-    while (batch := send(rounds, observed)) is not None:
-        assert batch
-        done += batch
-        observed = Observed(sum(map(spend, done)))
-    return seen, done
-
-
 def by_tens(asked):
     return max(20, asked + 10)
 
 
 def test_each_task_ends_at_its_first_look_that_is_settled():
     tasks = [agenda_of("a", 100), agenda_of("b", 100), agenda_of("c", 35), agenda_of("d", 12)]
-    seen, done = played(in_turn(tasks), {"a": 25, "b": 60, "d": 12}, by_tens)
+    batches, seen = played(in_turn(tasks), settled_after={"a": 25, "b": 60, "d": 12}, looks=by_tens)
     assert seen == {"a": [20, 30], "b": [20, 30, 40, 50, 60], "c": [20, 30, 35], "d": [12]}
-    assert [planned for planned in done if planned.task == "b"] == tasks[1][:60]
+    assert [planned for batch, _ in batches for planned in batch if planned.task == "b"] == tasks[1][:60]
 
 
 def test_a_budget_ends_what_is_not_settled():
     agenda = in_turn([agenda_of("a", 100), agenda_of("b", 100)])
-    seen, done = played(agenda, {"a": 20}, by_tens, budget=2_000, spend=lambda planned: 13)
+    batches, seen = played(agenda, 2_000, lambda planned: 13, {"a": 20}, by_tens)
     # At most 2,000 requests. The questions of b cost 13 instead of 26, so 100 of them are asked after the 20 of a.
-    assert (seen["a"], seen["b"][-1], len(done)) == ([20], 100, 120)
-    seen, done = played(agenda, {}, by_tens, budget=1_000)
-    assert len(done) == 1_000 // 26
-    with pytest.raises(UserError, match="expected at least 26 requests"):
-        played(agenda, {}, by_tens, budget=25)
+    assert (seen["a"], seen["b"][-1], batches[-1][1]) == ([20], 100, 13 * 120)
+    batches, _ = played(agenda, 1_000, looks=by_tens)
+    assert batches[-1][1] == 26 * (1_000 // 26)
 
 
 def test_the_questions_of_a_passage_are_in_one_round():
     agenda = [Planned("t", f"q{number}", 3, f"p{number // 7}") for number in range(70)]
-    seen, done = played(agenda, {"t": 30}, by_tens)
+    batches, seen = played(agenda, settled_after={"t": 30}, looks=by_tens)
     assert seen == {"t": [21, 35]}  # the first numbers of whole passages from 20 and from 31
-    assert done == agenda[:35]
+    assert [planned for batch, _ in batches for planned in batch] == agenda[:35]
 
 
 # ---- the results
-@pytest.mark.parametrize("unscored", [0, 1])
-def test_a_question_is_always_right_only_if_all_its_variants_are(unscored):
-    task = None
-    question = QuestionState(task, True, original=True, unscored=unscored, requests=3)
-    observed = collect([Planned("t", "q", 3)], {("t", "q"): question}, lambda numbers: numbers)
-    assert moments_of(observed.outcomes.values()) == (1, 3, 1, 3, *((0, 0) if unscored else (1, 3)))
+def variant(*, original):
+    return (SimpleNamespace(doc={"original": original}),)
 
 
 def test_the_variants_of_a_question_may_be_on_several_ranks():
-    task = None
+    first, other = (variant(original=original) for original in (True, False))
     ranks = [
-        {("t", "q"): QuestionState(task, True, original=True, hits=1, requests=1)},
-        {("t", "q"): QuestionState(task, True, wrong=1, requests=2)},
-        {("t", "other"): QuestionState(task, True, requests=1, unscored=1)},
+        {("t", "q"): QuestionState(None, True, results=[(first, True)])},
+        {("t", "q"): QuestionState(None, True, results=[(other, True), (other, False)], waiting=[other])},
+        {("t", "r"): QuestionState(None, True, results=[(first, None)])},
     ]
-    agenda, own = [Planned("t", "q", 3), Planned("t", "other", 1)], list[list[int]]()
+    agenda, own = [Planned("t", "q", 3), Planned("t", "r", 1)], list[list[int]]()
     for questions in ranks:
         collect(agenda, questions, lambda numbers: own.append(numbers) or numbers)  # type: ignore[func-returns-value]
-    observed = collect(agenda, {}, lambda _: np.sum(own, axis=0).tolist())
-    assert observed.outcomes == {("t", "q"): (3, True, True, 1, 1, 0), ("t", "other"): (1, False, False, 0, 1, 1)}
-    assert (observed.requests, moments_of(observed.outcomes.values())) == (4, (1, 3, 1, 3, 0, 0))
+    outcomes = collect(agenda, {}, lambda _: np.sum(own, axis=0).tolist())
+    assert outcomes == {("t", "q"): (3, True, True, 2, 2, 0), ("t", "r"): (1, False, False, 0, 1, 1)}
 
 
 # ---- through the harness

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.support.simulated import Simulated, knows, says
@@ -41,3 +43,11 @@ class Moody(Simulated):
         if doc["ask"] == "yes_no":
             return "no" if knows(doc) == "yes" else "yes"
         return says(doc, next(identity for identity in doc["printed"] if identity != doc["answer"]))
+
+
+def two_options(folder: Path, more: Callable[[int], dict[str, str]] = lambda n: {}) -> dict[str, str]:
+    """Write 120 questions with two options, and so 8 variants; return the options of a task that asks them."""
+    rows = ({"id": f"q{n}", "question": f"{n}?", "choices": ["a", "b"], "answer": n % 2, **more(n)} for n in range(120))
+    file = folder / "rows.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return {"data_files": str(file)}

@@ -6,6 +6,7 @@ from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.report.sections import BLOCKS
 from lm_eval_cora.variants.probes import PROBES, Setting
 from lm_eval_cora.variants.template import READ_AFTER
+from lm_eval_cora.variants.variant import place_in_asking
 
 FIVE = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew", "Rain"), 1, "physics")
 HALF = OpenQuestion("q2", "What is half of a half?", "1/4", "Level 1")
@@ -39,3 +40,18 @@ def test_names_in_the_declaration_of_a_probe_exist(probe):
     assert set(probe.options) <= Options.names()
     assert all(name in FORMATS for name in probe.formats.values())
     assert all(meaning.endswith(".") for meaning in probe.kinds.values())
+
+
+@pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES)
+def test_the_original_is_asked_first_then_the_hardest_kinds_then_the_rest(probe):
+    docs = [vars(variant) for variant in probe.expand(FIVE, Setting())]
+    places = [place_in_asking(doc, probe.hardest_first) for doc in docs]
+    assert len(set(places)) == len(docs)  # otherwise the order would depend on that of the docs
+    order = sorted(docs, key=lambda doc: place_in_asking(doc, probe.hardest_first))
+    kinds = list(dict.fromkeys(doc["kind"] for doc in order))
+    first = [doc["kind"] for doc in docs if doc["original"]]
+    assert len(first) <= 1
+    assert kinds[: len(first) + len(probe.hardest_first)] == [*first, *probe.hardest_first]
+    assert set(kinds) == {doc["kind"] for doc in docs}
+    if probe is PROBES["divergent"]:
+        assert {"original", *probe.hardest_first} == probe.kinds.keys()

@@ -11,7 +11,7 @@ from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.report.comparison import compare_models
 from tests.support.messages import tells
 from tests.support.programs import Cli
-from tests.support.stopping import Moody
+from tests.support.stopping import Moody, two_options
 from tests.support.written import copied, edit_results, everything, lines_of, put, strict, the_run, write
 
 TWO = ["cora>=0.3", "mcqa<=0.83"]
@@ -24,22 +24,26 @@ def cli(capsys):
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("full"), stop_early(Moody(8)), "cora_demo", {}, "a/full")
+def options(tmp_path_factory):
+    return two_options(tmp_path_factory.mktemp("data"))
 
 
-def ended(folder, model, until, caplog, name="a/ended", options=None, task="cora_demo", **how):
+@pytest.fixture(scope="module")
+def full(options, tmp_path_factory):
+    return write(tmp_path_factory.mktemp("full"), stop_early(Moody(8)), "cora_local", options, "a/full")
+
+
+def ended(folder, until, options, name="a/ended", **how):
     """A run, and what its log says at the end: (requirement, outcome, low, high)."""
-    caplog.clear()
-    with caplog.at_level("INFO", "lm_eval.cora"):
-        written = write(folder, stop_early(model, until=until, **how), task, options or {}, name)
-    pattern = r": ([^:]*): (pass|fail|undecided); .* (-?\d\.\d+) to (-?\d\.\d+)$"
-    return written, [match.groups() for line in caplog.messages if (match := re.search(pattern, line))]
+    model = stop_early(Moody(8), until=until, **how)
+    written = write(folder, model, "cora_local", options, name)
+    pattern = r"(.*): (pass|fail|undecided); .* (-?\d\.\d+) to (-?\d\.\d+)"
+    return written, [re.fullmatch(pattern, text).groups() for text in model.until.verdicts("cora_local")]
 
 
-@pytest.fixture
-def stopped(tmp_path, caplog):
-    return ended(tmp_path / "stopped", Moody(8), TWO, caplog)
+@pytest.fixture(scope="module")
+def stopped(options, tmp_path_factory):
+    return ended(tmp_path_factory.mktemp("stopped"), TWO, options)
 
 
 def gated(cli, *line):
@@ -79,8 +83,8 @@ def test_the_gate_gives_the_verdicts_and_intervals_of_the_run(stopped, full, cli
 
 
 @pytest.mark.parametrize("text", ["no-worse cora:0.05", "same mcqa:0.04"])
-def test_the_same_with_a_baseline(text, full, tmp_path, cli, caplog):
-    written, told = ended(tmp_path, Moody(8), [text], caplog, baseline=full.folder)
+def test_the_same_with_a_baseline(text, full, options, tmp_path, cli):
+    written, told = ended(tmp_path, [text], options, baseline=full.folder)
     assert [outcome for _, outcome, *_ in told] == ["pass"]
     option, _, margin = text.partition(" ")
     assert gated(cli, written.folder, "--baseline", full.folder, f"--{option}", margin) == told
@@ -91,24 +95,16 @@ def test_the_same_with_a_baseline(text, full, tmp_path, cli, caplog):
     assert tells(cli.err, "the baseline answered", "of 120 questions")
 
 
-def test_passages_of_different_sizes_and_a_budget(tmp_path, cli, caplog):
-    rows = [
-        {"question": f"{n}?", "choices": list("abcde"), "answer": n % 5, "cluster": f"{n % 40 % 17 * (n % 3)}"}
-        for n in range(120)
-    ]
-    options = {"data_files": str(put(tmp_path / "rows.jsonl", rows))}
-    for how in ({}, {"budget": 800}):
-        until = ["mcqa±0.1" if how else "mcqa>=0.3"]
-        folder = tmp_path / str(len(how))
-        written, ((_, outcome, low, high),) = ended(
-            folder, Moody(8), until, caplog, "a/b", options, "cora_local", **how
-        )
-        assert outcome == ("undecided" if how else "pass")
+def test_passages_of_different_sizes_and_a_budget(tmp_path, cli):
+    options = two_options(tmp_path, lambda n: {"cluster": f"{n % 40 % 17 * (n % 3)}"})
+    for text, outcome, how in (("mcqa>=0.3", "pass", {}), ("mcqa±0.1", "undecided", {"budget": 250})):
+        written, ((_, found, low, high),) = ended(tmp_path / outcome, [text], options, **how)
+        assert found == outcome
         ((_, _, *ends),) = gated(cli, written.folder, "--require", "mcqa>=0.3")
         assert 0 <= float(low) <= float(high) <= 1
         assert (float(ends[0]) <= float(low), float(high) <= float(ends[1])) == (True, True)
-        found = the_run(written.folder).estimates["mcqa"]
-        assert found.interval[0] <= found.value <= found.interval[1]
+        estimate = the_run(written.folder).estimates["mcqa"]
+        assert estimate.interval[0] <= estimate.value <= estimate.interval[1]
 
 
 # ---- everything else
@@ -154,9 +150,9 @@ def test_a_leaderboard_has_them_in_a_table_of_their_own(stopped, full, tmp_path,
     assert tells(text, "Not ranked together", "until is ", "not given")
 
 
-def test_later_runs_are_not_merged_with_them(tmp_path, caplog):
+def test_later_runs_are_not_merged_with_them(options, tmp_path):
     for seed in (9, 7):
-        written, _ = ended(tmp_path, Moody(8), ["cora±0.15"], caplog, options={"seed": seed})
+        written, _ = ended(tmp_path, ["cora±0.15"], {**options, "seed": seed})
     run = the_run(tmp_path)
     assert (run.files, run.seed) == ((written.samples,), 7)
 
@@ -179,7 +175,7 @@ def test_a_seed_that_did_not_draw_the_questions_leaves_no_interval(seed, stopped
     written = copied(stopped[0], tmp_path / "copy")
 
     def change(results):
-        metadata = results["configs"]["cora_demo"]["metadata"]
+        metadata = results["configs"]["cora_local"]["metadata"]
         metadata["signature"] = metadata["signature"].replace("|seed:0|", f"|seed:{seed}|")
 
     edit_results(written, change)
