@@ -21,7 +21,6 @@ from lm_eval_cora.questions.loading import load_questions
 from lm_eval_cora.questions.messages import did_you_mean, first_few
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.report.writing import check_file, write_file
 from lm_eval_cora.runs import collected, grouping
 from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.model_run import Run
@@ -30,6 +29,7 @@ from lm_eval_cora.runs.task_files import applicable_metrics, benchmark
 from lm_eval_cora.scores import Scores
 from lm_eval_cora.variants.probes import PROBES, variants_of_all
 from lm_eval_cora.variants.variant import Variant
+from lm_eval_cora.writing import check_file, write_file
 
 if TYPE_CHECKING:
     from lm_eval_cora.export.every_eval_ever import Relationship

@@ -21,7 +21,7 @@ from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.task_files import facts_named
 from lm_eval_cora.tables.number import end_as_text, p_as_text
-from lm_eval_cora.tables.text import table_as_text
+from lm_eval_cora.tables.table_formats import table_as_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,7 +17,7 @@ from typing import TextIO
 from lm_eval_cora import __version__
 from lm_eval_cora.cli.console import ERROR_STATUS, Parser, say
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.writing import STDOUT
+from lm_eval_cora.writing import STDOUT
 
 _COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "tasks")
 """The commands, in the order of `--help`, each a module that is imported only for its own arguments. Its docstring is

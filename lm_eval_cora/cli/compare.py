@@ -15,15 +15,15 @@ document.
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.output_formats import NAMES
-from lm_eval_cora.export.score_tables import DIFFERENCES
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.changed import as_csv, as_jsonl
 from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.figures import FORMATS, figure
 from lm_eval_cora.report.history import NOTE, as_json, chart_of, read_history, report_of, summary_of, tables_of
 from lm_eval_cora.report.page import render
-from lm_eval_cora.report.writing import STDOUT, check_file, check_folder
+from lm_eval_cora.report.pair_views import as_jsonl, explanation_of
+from lm_eval_cora.tables.table_formats import TABLE_FORMATS, as_csv
+from lm_eval_cora.writing import STDOUT, check_file, check_folder
 
 
 def add_arguments(parser: console.Parser) -> None:
@@ -54,46 +54,50 @@ def add_arguments(parser: console.Parser) -> None:
         None,
         """text: tables for a terminal (default); latex (booktabs) and markdown: tables for a paper, with captions;
         csv: a line per pair of models and metric, with all digits; json: as --json""",
-        choices=("text", *DIFFERENCES, "json"),
+        choices=("text", *TABLE_FORMATS, "json"),
         default="text",
     )
     parser.shared("reader", "json")
 
 
-_CHANGED = {".csv": as_csv, ".jsonl": as_jsonl}
+_CHANGED = {".csv": lambda found: as_csv(each.data for each in found), ".jsonl": as_jsonl}
 
 
 def run(given: console.Given) -> None:
     """Compare models, or the versions of one."""
     given.json |= given.format == "json"
-    write = DIFFERENCES.get(given.format)
-    if write and any((given.history, given.changed, given.json)):
+    form = TABLE_FORMATS.get(given.format)
+    if form and any((given.history, given.changed, given.json)):
         given.parser.error(f"--format {given.format}: expected no --history, --changed or --json")
     if given.history:
         if given.changed:
             given.parser.error("--changed: expected no --history")
         _print_history(given)
         return
-    if write:
+    if form:
         console.check_output(given.output or STDOUT)
     elif given.output:
         if not given.changed:
-            given.parser.error(f"-o: expected --format {', '.join(DIFFERENCES)}, or --history, or --changed, too")
+            given.parser.error(f"-o: expected --format {', '.join(TABLE_FORMATS)}, or --history, or --changed, too")
         if given.output.suffix.lower() not in _CHANGED:
             raise UserError(f"-o {given.output}: expected a name that ends in .csv or .jsonl")
         check_file(given.output, "-o")
     chosen = {"reader": given.reader, "baseline": given.baseline, "metrics": given.metrics, "changed": given.changed}
-    found = compare_models(given.out, labels=console.labels_of(given), paper=bool(write), **chosen)
+    found = compare_models(given.out, labels=console.labels_of(given), **chosen)
     console.say(*found.notes)
     if found.changed:
         tables = (table for each in found.changed for table in each.tables)
         console.show(given, [for_json(vars(each)) for each in found.changed], tables)
         if given.output:
             console.write(_CHANGED[given.output.suffix.lower()](found.changed), given.output)
-    if found.rows and write:
-        console.write(write(found), given.output or STDOUT)
-    elif found.values and not write:
-        console.show(given, found.values, found.tables, found.explanation)
+    compared = [each for each in found.found if each.chosen or not form]
+    if compared and form:
+        shown = [each.data for each in compared] if form.has_all_digits else found.paper_tables
+        console.write(form.write(shown), given.output or STDOUT)
+    elif compared and given.json:
+        console.write_json([each.as_json for each in compared])
+    elif compared:
+        console.print_tables(found.tables, explanation_of(found.tables))
     if found.refused:
         raise UserError("\n".join(found.refused))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import Reader, printable
-from lm_eval_cora.report.writing import STDOUT, check_file, write_file
+from lm_eval_cora.writing import STDOUT, check_file, write_file
 
 if TYPE_CHECKING:
     from lm_eval_cora.runs.model_run import Run
@@ -172,7 +172,7 @@ def show(given: Given, value: Any, tables: Iterable[Table], note: str = "") -> N
 
 def print_tables(tables: Iterable[Table], note: str = "") -> None:
     """Print tables with their titles, and a note."""
-    from lm_eval_cora.tables.text import one_line, table_as_text
+    from lm_eval_cora.tables.table_formats import one_line, table_as_text
 
     texts = [f"{one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}" for table in tables]
     print(coloured("\n\n".join([*texts, note] if note else texts)))

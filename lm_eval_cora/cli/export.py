@@ -16,7 +16,7 @@ from pathlib import Path
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.output_formats import FORMATS, OPTIONS
-from lm_eval_cora.report.writing import STDOUT
+from lm_eval_cora.writing import STDOUT
 
 
 def add_arguments(parser: console.Parser) -> None:

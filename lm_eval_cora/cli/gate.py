@@ -23,9 +23,9 @@ from lm_eval_cora.decide import verdicts
 from lm_eval_cora.decide.verdicts import EXIT_STATUS, Requirement, read_requirements
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.writing import STDOUT, check_file
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import check_one_model, selected
+from lm_eval_cora.writing import STDOUT, check_file
 
 
 def add_arguments(parser: console.Parser) -> None:

@@ -20,7 +20,7 @@ from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.report.boards import read_boards
 from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.page import boards_as_csv, leaderboard_page, run_reports
-from lm_eval_cora.report.writing import STDOUT, check_file, check_folder
+from lm_eval_cora.writing import STDOUT, check_file, check_folder
 
 
 def add_arguments(parser: console.Parser) -> None:

@@ -13,13 +13,21 @@ from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.charts import check_drawing
 from lm_eval_cora.report.figures import write_figures
-from lm_eval_cora.report.markdown import as_csv, as_json, as_markdown
+from lm_eval_cora.report.markdown import as_markdown
 from lm_eval_cora.report.page import render
+from lm_eval_cora.report.score_views import as_json, data_table
 from lm_eval_cora.report.sections import charts_of, make_report
-from lm_eval_cora.report.writing import STDOUT, check_folder
+from lm_eval_cora.runs.model_run import Runs
+from lm_eval_cora.tables.table_formats import as_csv
+from lm_eval_cora.writing import STDOUT, check_folder
+
+
+def _as_csv(runs: Runs) -> str:
+    return as_csv([data_table(runs)])
+
 
 # The formats of all numbers, which are made of the runs, and those of a report.
-_NUMBERS, _TEXTS = {"json": as_json, "csv": as_csv}, {"html": render, "md": as_markdown}
+_NUMBERS, _TEXTS = {"json": as_json, "csv": _as_csv}, {"html": render, "md": as_markdown}
 _FORMATS = (*_TEXTS, *_NUMBERS)
 _FORMAT_OF = {".html": "html", ".htm": "html", **{f".{name}": name for name in _FORMATS}}
 

@@ -26,7 +26,7 @@ from lm_eval_cora.runs.answer_columns import COLUMNS
 from lm_eval_cora.runs.collected import read_answers
 from lm_eval_cora.runs.grouping import is_answers_file
 from lm_eval_cora.scores import Scores, cells_of
-from lm_eval_cora.tables.text import table_as_text
+from lm_eval_cora.tables.table_formats import table_as_text
 
 
 def add_arguments(parser: console.Parser) -> None:

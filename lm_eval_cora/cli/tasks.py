@@ -18,7 +18,7 @@ from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.runs.task_files import TaskFile, task_list
-from lm_eval_cora.tables.text import table_as_text
+from lm_eval_cora.tables.table_formats import table_as_text
 
 
 def add_arguments(parser: console.Parser) -> None:

@@ -18,12 +18,12 @@ from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evalu
 from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.question import LETTERS
-from lm_eval_cora.report.writing import RESERVED, replace_file, temporary_file
 from lm_eval_cora.runs.collected import Collected
 from lm_eval_cora.runs.files import grouped_by, part_of, sent_with
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.samples import prompt_in, response_text
 from lm_eval_cora.variants.variant import REPEAT
+from lm_eval_cora.writing import RESERVED, replace_file, temporary_file
 
 _SCHEMA = "0.3.0"
 _json = partial(json.dumps, allow_nan=False)

@@ -1,13 +1,14 @@
 """The output formats of the command `export`. Choices, help and checks of the command follow from them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, get_args
 
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
 from lm_eval_cora.export.hub import eval_results, model_index
-from lm_eval_cora.export.score_tables import as_latex, tables_as_markdown
-from lm_eval_cora.report.markdown import as_csv
+from lm_eval_cora.report.score_views import data_table, paper_tables
+from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.tables.table_formats import TABLE_FORMATS, TableFormat
 
 
 class Format(NamedTuple):
@@ -27,13 +28,18 @@ class Format(NamedTuple):
         return [name for name, option in self.options.items() if option.default is Parameter.empty]
 
 
+def _of_scores(form: TableFormat) -> Format:
+    def write(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:
+        return form.write([data_table(runs, metrics)] if form.has_all_digits else paper_tables(runs, metrics))
+
+    return Format(write)
+
+
 FORMATS = {
     "eval-results": Format(eval_results),
     "every-eval-ever": Format(write_every_eval_ever, "every_eval_ever"),
     "model-index": Format(model_index),
-    "latex": Format(as_latex),
-    "markdown": Format(tables_as_markdown),
-    "csv": Format(as_csv),
+    **{name: _of_scores(form) for name, form in TABLE_FORMATS.items()},
 }
 
 

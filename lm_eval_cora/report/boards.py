@@ -12,7 +12,7 @@ from lm_eval_cora.metrics.paired import distinguishable_groups
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.report.content import Dots
 from lm_eval_cora.report.headline import spoken
-from lm_eval_cora.report.result_tables import NO_BEST, in_bold, scores_disagree
+from lm_eval_cora.report.score_views import NO_BEST, in_bold, scores_disagree
 from lm_eval_cora.runs.documents import samples_in
 from lm_eval_cora.runs.files import SamplesFile, files_in, grouped_by, part_of, read_json, short_names
 from lm_eval_cora.runs.grouping import Inputs, Labels, RunReader, labelled

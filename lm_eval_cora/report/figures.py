@@ -17,7 +17,7 @@ from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report.canvas import PAGE, SERIES, TIP, Medium, for_the_page, theme_colours
 from lm_eval_cora.report.charts import drawn
 from lm_eval_cora.report.content import Chart
-from lm_eval_cora.report.writing import free_name, replace_file
+from lm_eval_cora.writing import free_name, replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,8 +13,8 @@ from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.report.content import Dots, Headline
-from lm_eval_cora.report.pictures import changes
-from lm_eval_cora.report.tables import models
+from lm_eval_cora.report.probe_views import changes
+from lm_eval_cora.report.score_views import models
 from lm_eval_cora.runs.by_kind import changes_by_kind, kinds_of
 from lm_eval_cora.runs.model_run import Run, Runs, lead_of
 from lm_eval_cora.runs.task_files import facts_named

@@ -24,13 +24,13 @@ from lm_eval_cora.report.boards import Board, BoardRow
 from lm_eval_cora.report.canvas import template_text
 from lm_eval_cora.report.content import Block, Examples, Report
 from lm_eval_cora.report.figures import draw
-from lm_eval_cora.report.result_tables import BOLD
+from lm_eval_cora.report.score_views import BOLD
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.report.writing import free_name
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.tables.number import FALLS, Number, with_minus
 from lm_eval_cora.tables.table import Cell, Table
-from lm_eval_cora.tables.text import csv_of
+from lm_eval_cora.tables.table_formats import csv_of
+from lm_eval_cora.writing import free_name
 
 # HTML does not allow control characters. Show their Unicode pictures instead.
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}

@@ -16,8 +16,7 @@ from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.questions.question import LETTERS, shorten
-from lm_eval_cora.report import content, pictures, result_tables, tables
-from lm_eval_cora.report.changed import changes_of, most_lost
+from lm_eval_cora.report import content, pair_views, probe_views, score_views
 from lm_eval_cora.report.content import Block, Chart, Example, Examples, Section, ShownAnswer
 from lm_eval_cora.report.headline import headline
 from lm_eval_cora.runs.comparable import not_comparable, setting_differences
@@ -31,9 +30,10 @@ from lm_eval_cora.variants.probes import PROBES, Probe
 BLOCKS: dict[str, Callable[[Runs], Block | Sequence[Block] | None]] = {
     block.__name__: block
     for block in (
-        *(pictures.changes, pictures.heat_maps, pictures.letter_bias, pictures.letter_priors),
-        *(tables.bmca_curve, tables.accuracy_ranges, tables.by_kind, tables.picks_by_letter),
-        *(tables.by_category, tables.same_size, tables.resampled, tables.with_references, result_tables.study_tables),
+        *(probe_views.changes, probe_views.heat_maps, probe_views.letter_bias, probe_views.letter_priors),
+        *(probe_views.bmca_curve, probe_views.accuracy_ranges, probe_views.by_kind, probe_views.picks_by_letter),
+        *(probe_views.by_category, probe_views.same_size, probe_views.resampled, probe_views.with_references),
+        probe_views.study_tables,
     )
 }
 """The tables and charts that a probe can name in `charts` and `tables`."""
@@ -52,8 +52,8 @@ def make_report(runs: Runs, title: str = "Consistency of the answers") -> conten
     # disable=None hides the bar unless stderr is a terminal.
     bar = tqdm(groups.items(), "computing", unit="task", disable=None, leave=False)
     sections = [_section(task, members, max(2, _EXAMPLES // len(runs))) for task, members in bar]
-    overview = result_tables.overviews(groups) if len(groups) > 1 else ()
-    return content.Report(title, [*sections, *result_tables.aggregated_sections(runs)], overview, _glossary(runs))
+    overview = score_views.overviews(groups) if len(groups) > 1 else ()
+    return content.Report(title, [*sections, *score_views.aggregated_sections(runs)], overview, _glossary(runs))
 
 
 def charts_of(report: content.Report) -> list[tuple[str, Chart]]:
@@ -108,13 +108,13 @@ def _section(task: str, runs: Runs, questions: int) -> Section:
     by_note = grouped_by(notes, lambda note: note[1])
     return Section(
         title=task,
-        subtitle=f"{result_tables.number_of_questions(runs)}: {probe.summary}{form}",
+        subtitle=f"{score_views.number_of_questions(runs)}: {probe.summary}{form}",
         headline=shown,
         blocks=list(_without_dead_links(blocks, more)),
         more=more,
         signatures=[(run.model, run.signature) for run in runs if run.signature],
         notes=[(", ".join(model for model, _ in equal), note) for note, equal in by_note.items()],
-        scores=result_tables.model_table(runs, lead, comparable=comparable) if (lead := lead_of(runs)) else None,
+        scores=score_views.model_table(runs, lead, comparable=comparable) if (lead := lead_of(runs)) else None,
     )
 
 
@@ -137,15 +137,15 @@ def _invalid(run: Run) -> Iterator[str]:
 def _blocks(probe: Probe, runs: Runs, shown: Chart | None, *, comparable: bool) -> Iterator[Block | None]:
     """Yield the tables and charts of a section, without the chart that the headline shows."""
     if len(runs) > 1 and comparable and (lead := lead_of(runs)):
-        yield pictures.paired(runs, lead)
-        yield pictures.paired_by_kind(*runs) if len(runs) == 2 else None
+        yield pair_views.paired(runs, lead)
+        yield pair_views.paired_by_kind(*runs) if len(runs) == 2 else None
     yield from (block for block in _built(probe.charts, runs) if block != shown)
 
 
 def _more(probe: Probe, runs: Runs, questions: int, *, comparable: bool) -> Iterator[Block | None]:
-    yield result_tables.score_table(runs, comparable=comparable)
+    yield score_views.score_table(runs, comparable=comparable)
     if len(runs) > 1 and comparable:
-        yield result_tables.differences(runs)
+        yield pair_views.differences(runs)
         yield what_changed(*runs) if len(runs) == 2 else None
     yield from _built(probe.tables, runs)
     if whole := [run for run in runs if run.table.is_whole]:
@@ -186,7 +186,7 @@ def least_consistent(run: Run, count: int) -> Examples | None:
 
 def from_easy_to_hard(run: Run, count: int) -> Examples | None:
     """Select questions from the easiest to the hardest, one per group of equally hard ones; None without questions."""
-    numbers = [pictures.example_of(members) for members in pictures.bands_of(run)]
+    numbers = [probe_views.example_of(members) for members in probe_views.bands_of(run)]
     chosen = numbers[:: -(-len(numbers) // max(1, count))] if numbers else []
     title = f"Questions of {run.model}, from the easiest to the hardest"
     note = "The rows of the chart of questions link to these. Each stands for its group."
@@ -205,15 +205,15 @@ def _examples(run: Run, numbers: Iterable[int], title: str, note: str, *, linked
         stem = str(doc.get("question", ""))
         summary = f"{hits} of {len(records)} right{agree}{reference}: {shorten(stem, 60)}"
         answers = [_answered(record, line, run.reader) for record, line in zip(records, lines, strict=True)]
-        anchor = pictures.anchor(run, number) if linked else ""
+        anchor = probe_views.anchor(run, number) if linked else ""
         examples.append(Example(records[0].question_id, _cut(stem), summary, answers, anchor))
     return Examples(title, examples, note) if examples else None
 
 
 def what_changed(before: Run, after: Run) -> Examples | None:
     """Select the questions whose answers changed, those with the most lost variants first; None without a change."""
-    changes, examples = changes_of(before, after), []
-    numbers = most_lost(before, changes)
+    changes, examples = pair_views.changes_of(before, after), []
+    numbers = pair_views.most_lost(before, changes)
     for number in numbers[:_CHANGED]:
         question, counts = before.table.question_ids[number], Counter[str]()
         answers: list[ShownAnswer] = []

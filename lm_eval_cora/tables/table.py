@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from lm_eval_cora.tables.number import Number
 
-Cell = str | int | Number  # text, a count, or a number with its standard error
+Cell = str | int | float | Number  # text, a count, a value with all digits, or a number with its standard error
 CellRows = list[list[Cell]]
 Cells = Mapping[str, Sequence[Cell]]  # the cells of a model by name of the row
 

@@ -15,7 +15,7 @@ from lm_eval_cora.decide.sample_size import Contrast, Level, questions_for_same,
 from lm_eval_cora.decide.verdicts import Requirement, Verdict, as_json, as_junit, as_table, parse, read_requirements
 from lm_eval_cora.metrics.estimate import clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.tables.text import table_as_text
+from lm_eval_cora.tables.table_formats import table_as_text
 from tests.support.messages import tells, user_error
 from tests.support.oracles_errors import paired_interval
 from tests.support.shown import HOSTILE_NAMES

@@ -15,7 +15,7 @@ from lm_eval_cora.report.boards import (
     one_per_model,
     settings_of,
 )
-from lm_eval_cora.report.result_tables import NO_BEST
+from lm_eval_cora.report.score_views import NO_BEST
 from lm_eval_cora.runs.score_records import find_records
 from tests.support.leaderboards import SIGNATURE, entry, put_record, record
 

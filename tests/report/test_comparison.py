@@ -9,6 +9,7 @@ import lm_eval_cora as cora
 from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.comparison import compare_models
+from lm_eval_cora.report.pair_views import explanation_of
 from tests.support.messages import tells, user_error
 from tests.support.shown import marked, widths
 from tests.support.written import copied, otherwise, strict, varied, write, write_by_hand
@@ -29,7 +30,11 @@ def values_of(found):
     """The values after a round trip as strict JSON."""
     for table in found.tables:
         assert widths(table) == {len(table.columns)}
-    return strict(json.dumps(found.values, allow_nan=False))  # type: ignore[no-any-return]
+    return strict(json.dumps([each.as_json for each in found.found], allow_nan=False))  # type: ignore[no-any-return]
+
+
+def explained(found):
+    return explanation_of(found.tables)
 
 
 def pairs_of(value, metric="mcqa"):
@@ -50,7 +55,7 @@ def test_all_pairs_of_three_models(files):
     differences = [f"answers: differences in {metric}" for metric in ("cora", "mcqa", "bmca@1.0")]
     assert titles(found) == ["answers: 40 questions", *differences]
     assert found.refused == []
-    assert tells(found.explanation, "max-t", "excludes 0 exactly if its p is below 0.05", "* ranks the models.")
+    assert tells(explained(found), "max-t", "excludes 0 exactly if its p is below 0.05", "* ranks the models.")
     assert marked(found.tables[0])["high"]
     # 14, 26 and 12 questions change, all in one direction; McNemar's mid-p of 14 : 0 is 2^-14.
     mcqa = value["metrics"]["mcqa"]
@@ -73,7 +78,7 @@ def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files):
     assert not {"acc_range_p", "acc_range"} & value["metrics"].keys()
     assert titles(found)[1:] == ["answers: differences in acc", "answers: differences in ci"]
     assert "cora *" in {row[0] for row in found.tables[0].rows}
-    assert found.explanation.endswith("* ranks the models.")
+    assert explained(found).endswith("* ranks the models.")
     with user_error("--metrics mqca", "Did you mean 'mcqa'", "The metrics are"):
         compare_models(files, metrics=["mqca"])
 
@@ -98,10 +103,10 @@ def test_a_pair_alone_has_the_same_numbers_with_two_models_with_three_and_in_pyt
 
 def test_cora_that_falls_is_explained_once(files):
     """The accuracies are 0.25, 0.6 and 0.9, and 8, 23 and 35 of 40 questions are right in all variants."""
-    assert CORA_FALLS not in compare_models(files).explanation
+    assert CORA_FALLS not in explained(compare_models(files))
     weak = write_by_hand(files[0].parent / "weak.jsonl", {**ANSWERS["high"], "a": "0" * 40})  # 0.9 > (1 + 0) / 2
-    assert compare_models([*files, weak]).explanation.count(CORA_FALLS) == 1
-    assert CORA_FALLS not in compare_models([*files, weak], metrics=["mcqa"]).explanation
+    assert explained(compare_models([*files, weak])).count(CORA_FALLS) == 1
+    assert CORA_FALLS not in explained(compare_models([*files, weak], metrics=["mcqa"]))
 
 
 def test_a_baseline_is_compared_with_each_other_model(demo, other, tmp_path):
@@ -139,7 +144,7 @@ def test_a_task_that_the_baseline_lacks_is_named(demo, other, tmp_path):
         copied(demo[task], tmp_path / "both")
     second = write(tmp_path / "second", otherwise, "cora_demo_mc", {"questions": 12}, "org/second").folder
     found = compare_models([tmp_path / "both", second, other.folder], baseline=str(other.folder))
-    assert [value["task"] for value in found.values] == ["cora_demo"]
+    assert [each.runs[0].task for each in found.found] == ["cora_demo"]
     assert "cora_demo_mc: not compared, because the baseline another-org/another-model does not have it" in found.notes
     notes = compare_models([tmp_path / "both", other.folder]).notes
     assert "not compared, because only one model has it: cora_demo_mc" in notes
@@ -159,7 +164,7 @@ def test_models_that_cannot_be_compared_are_left_out_by_name(files, tmp_path):
     assert tells(told, "answers (", "): low and short cannot be compared", "10 of 40 questions", "first")
     assert "\n" not in told
     found = compare_models(files[:2])
-    assert (found.values, found.tables, found.explanation) == ([], [], "")
+    assert (found.found, found.tables, explained(found)) == ([], [], "")
     assert tells(found.refused[0], "the two runs cannot be compared", "10 of 40")
 
 
@@ -170,7 +175,7 @@ def test_each_group_of_comparable_models_is_compared(files, tmp_path):
     assert values[0]["models"] == ["low", "middle", "high"]
     assert (values[1]["before"]["model"], values[1]["after"]["model"]) == ("third", "fourth")
     assert len(found.refused) == 2
-    assert len(compare_models(files, baseline="low").values) == 1
+    assert len(compare_models(files, baseline="low").found) == 1
 
 
 def test_a_file_of_answers_and_a_run_have_no_task_in_common(demo, files):
@@ -184,7 +189,7 @@ def test_two_models_have_the_differences_by_kind(files):
     assert value.keys() == {"task", "before", "after", "questions", "notes", "metrics", "kinds"}
     assert value["kinds"]["a"]["value"] == pytest.approx(27 / 40)
     assert titles(found) == ["answers: 40 questions", "answers: accuracy by kind of variant"]
-    assert "by kind hold for all kinds together" in found.explanation
+    assert "by kind hold for all kinds together" in explained(found)
 
 
 def test_a_single_question_has_differences_without_intervals(tmp_path):
@@ -209,7 +214,7 @@ def test_documents_of_two_models(models):
         assert (value["before"], value["after"]) == ({"model": "org/one"}, {"model": "org/two"})
         assert value["documents"] == 24
     assert all(title.endswith(": 24 documents") for title in titles(found))
-    assert "paired" in found.explanation
+    assert "paired" in explained(found)
 
 
 def test_documents_of_three_models(models, tmp_path):

@@ -6,7 +6,8 @@ from statistics import stdev
 
 import pytest
 
-from lm_eval_cora.report.comparison import compare_models, compared_metrics, matched
+from lm_eval_cora.report.comparison import compare_models, matched
+from lm_eval_cora.report.pair_views import compared_metrics
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import read_contestants, read_runs
 from tests.support.messages import tells, user_error

@@ -50,4 +50,4 @@ def test_a_run_that_stopped_early_has_the_exact_headline(stopped):
     assert not any(isinstance(block, HeatMap) for section in report.sections for block in section.blocks)
     assert "<h2>" in render(report)
     found = compare_models([early.files[0].parent, full.files[0].parent], labels={early.files[0].parent: "early"})
-    assert found.refused or found.values[0]["metrics"]["cora"]["difference"]["value"] == 0
+    assert found.refused or found.found[0].as_json["metrics"]["cora"]["difference"]["value"] == 0

@@ -10,13 +10,15 @@ import pytest
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.report.content import Report, Section
-from lm_eval_cora.report.markdown import as_csv, as_json, as_markdown
+from lm_eval_cora.report.markdown import as_markdown
+from lm_eval_cora.report.score_views import as_json
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Table
-from lm_eval_cora.tables.text import table_as_text
+from lm_eval_cora.tables.table_formats import table_as_text
 from tests.support.markdown import tokens
+from tests.support.shown import scores_as_csv
 from tests.support.written import copied, edit, edit_results, strict, the_run
 
 HOSTILE = ["|", "\t| x |\n|---|", "a\u2028b\u2029c\x85d\x0be\r\nf", "`x`|`y`"]
@@ -57,7 +59,7 @@ def test_hostile_categories_and_models(name, demo, tmp_path):
     for table in tables(as_markdown(make_report(runs))):
         assert len({len(row) for row in table}) == 1
     strict(as_json(runs))
-    rows = list(csv.reader(StringIO(as_csv(runs), newline="")))
+    rows = list(csv.reader(StringIO(scores_as_csv(runs), newline="")))
     assert {len(row) for row in rows} == {13}
     shown = name.replace("\r", " ")
     # A spreadsheet would compute a text that begins like a formula.
@@ -80,7 +82,7 @@ def test_notes_and_signatures_stay_on_their_line():
 @pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas_mc"])
 def test_csv_and_json_have_every_digit(task, demo):
     run = the_run(demo[task].folder)
-    head, *rows = csv.reader(StringIO(as_csv([run]), newline=""))
+    head, *rows = csv.reader(StringIO(scores_as_csv([run]), newline=""))
     numbers_of = ("value", "stderr", "low", "high")
     more = ("questions", "answers", "signature", "reader", "benchmark", "data")
     assert head == ["model", "task", "metric", *numbers_of, *more]
@@ -104,14 +106,14 @@ def test_undefined_is_null_and_empty(demo, tmp_path):
     run = the_run(tmp_path)
     (found,) = strict(as_json([run]))
     assert found["metrics"]["cora"] == dict.fromkeys(("value", "stderr", "low", "high"))
-    assert "cora_demo,cora,,,,,0,0," in as_csv([run])
+    assert "cora_demo,cora,,,,,0,0," in scores_as_csv([run])
     assert "n/a" in as_markdown(make_report([run]))
 
 
 def test_a_report_on_nothing():
     assert as_markdown(make_report([])).startswith("# Consistency of the answers\n")
     assert strict(as_json([])) == []
-    assert len(as_csv([]).splitlines()) == 1
+    assert len(scores_as_csv([]).splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\tx", "\r=1", "\n=1", " =1"])
@@ -119,7 +121,7 @@ def test_a_text_in_a_csv_file_is_no_formula(name, demo):
     (run,) = read_runs([demo["cora_demo_revas"].samples])
     hostile = replace(run, model=name, name=name, signature=name, data=Data(name, name))
     vars(hostile)["estimates"] = {name: Estimate(-0.25, 0.125, ends=(-0.5, 0.0))}
-    (line,) = csv.DictReader(StringIO(as_csv([hostile]), newline=""))
+    (line,) = csv.DictReader(StringIO(scores_as_csv([hostile]), newline=""))
     texts = {line[column] for column in ("model", "task", "metric", "signature", "benchmark", "data")}
     assert texts == {f"'{name}".replace("\r", " ")}
     assert [line[column] for column in ("value", "stderr", "low", "high")] == ["-0.25", "0.125", "-0.5", "0.0"]

@@ -11,8 +11,8 @@ import pytest
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import Dots, Examples
+from lm_eval_cora.report.probe_views import with_references
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.report.tables import with_references
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Table

@@ -8,12 +8,13 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.report.markdown import as_csv, as_json, as_markdown
+from lm_eval_cora.report.markdown import as_markdown
+from lm_eval_cora.report.score_views import as_json
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
-from tests.support.shown import marked
+from tests.support.shown import marked, scores_as_csv
 from tests.support.written import (
     Written,
     as_harness,
@@ -103,7 +104,7 @@ def test_runs_are_shown_under_the_names_of_their_data(datas, labels, tmp_path):
     assert [line for line in page.splitlines() if line.startswith("## cora")] == [f"## {run.task}" for run in runs]
     assert [(row["benchmark"], row["data"]) for row in json.loads(as_json(runs))] == [run.data for run in runs]
     for run in runs:
-        assert f"some-org/some-model,{run.task},acc," in as_csv(runs)
+        assert f"some-org/some-model,{run.task},acc," in scores_as_csv(runs)
 
 
 def test_results_of_older_versions_are_as_before_and_left_out_beside_a_new_one(tmp_path):

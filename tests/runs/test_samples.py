@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.report.markdown import as_csv
 from lm_eval_cora.runs import samples
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.samples import SamplesByFilter, SamplesReaders, read_part
 from tests.support import simulated
 from tests.support.messages import tells, user_error
+from tests.support.shown import scores_as_csv
 from tests.support.written import Written, check_numbers, copied, edit, everything, lines_of, put, save, the_run
 
 ORDERS = 5  # variants per question of the probe `order`, which most of these tests use because it has the fewest
@@ -203,11 +203,11 @@ def read_in_parts(monkeypatch):
 
 def test_several_processes(demo, monkeypatch):
     folders = [demo[task].folder for task in ("cora_demo", "cora_demo_order_mc")]
-    before = as_csv(read_runs(folders))
+    before = scores_as_csv(read_runs(folders))
     read_in_parts(monkeypatch)
     for count in (1, 2):
         monkeypatch.setattr(samples, "processors", lambda count=count: count)
-        assert as_csv(read_runs(folders)) == before
+        assert scores_as_csv(read_runs(folders)) == before
 
 
 def test_errors_of_a_process(demo, tmp_path, monkeypatch):
@@ -240,7 +240,7 @@ def test_hostile_values(name, text, demo, tmp_path):
     put(written.samples, [json.dumps(first).replace('"HERE"', text), *lines])
     run = the_run(written.folder)
     assert len(run.table.sizes) == len({line["doc"]["question_id"] for line in lines}) - 1 or name == "question_id"
-    assert as_csv([run])
+    assert scores_as_csv([run])
 
 
 def test_a_file_of_another_task_is_left_out_without_a_note_and_a_large_one_is_not_read_to_its_end(

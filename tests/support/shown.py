@@ -1,9 +1,13 @@
 """What the tables of a report show, and names that try to break them."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from lm_eval_cora.report.score_views import data_table
+from lm_eval_cora.runs.model_run import Runs
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Table
+from lm_eval_cora.tables.table_formats import as_csv
 
 HOSTILE_NAMES = {
     "line breaks": "two\nlines\r\n\u2028and\x85more",
@@ -18,6 +22,11 @@ def value_in(table: Table, row: int, column: str) -> Any:
     """The value of a cell: a number, or the cell itself."""
     cell = table.rows[row][list(table.columns).index(column)]
     return cell.value if isinstance(cell, Number) else cell
+
+
+def scores_as_csv(runs: Runs, names: Sequence[str] = ()) -> str:
+    """Every metric of runs, or some, as CSV."""
+    return as_csv([data_table(runs, names)])
 
 
 def marked(table: Table) -> dict[str, list[str]]:

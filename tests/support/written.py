@@ -16,11 +16,13 @@ from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.markdown import as_csv, as_json, as_markdown
+from lm_eval_cora.report.markdown import as_markdown
+from lm_eval_cora.report.score_views import as_json
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import Run
 from tests.support.names import benchmark_of, printed
+from tests.support.shown import scores_as_csv
 from tests.support.simulated import TASKS, knows, run, says
 
 Doc = dict[str, Any]
@@ -150,7 +152,7 @@ def everything(*paths: Path) -> str:
     """Everything that is reported about runs, in all forms. None of it may raise."""
     runs = read_runs(paths)
     strict(as_json(runs))
-    return as_csv(runs) + as_markdown(make_report(runs))
+    return scores_as_csv(runs) + as_markdown(make_report(runs))
 
 
 def as_harness(number: float, undefined: str) -> float | str:

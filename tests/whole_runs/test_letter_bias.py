@@ -4,8 +4,8 @@ from math import isnan
 
 import pytest
 
-from lm_eval_cora.report.pictures import letter_bias, letter_priors
-from lm_eval_cora.report.result_tables import score_table
+from lm_eval_cora.report.probe_views import letter_bias, letter_priors
+from lm_eval_cora.report.score_views import score_table
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.tables.number import Number
 from tests.support.letters import Biased

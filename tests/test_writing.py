@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.report.writing import replace_file, temporary_file
+from lm_eval_cora.writing import replace_file, temporary_file
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import share_of
+from lm_eval_cora.report.probe_views import picks_by_letter
 from lm_eval_cora.report.sections import make_report
-from lm_eval_cora.report.tables import picks_by_letter
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Table

@@ -6,7 +6,7 @@ from math import isnan
 import pytest
 
 from lm_eval_cora.metrics.paired import difference
-from lm_eval_cora.report import pictures
+from lm_eval_cora.report import pair_views, probe_views
 from lm_eval_cora.report.content import Retention
 from lm_eval_cora.runs import by_kind
 from tests.support.shown import value_in, widths
@@ -16,7 +16,7 @@ from tests.support.written import put, run_by_hand, runs_by_hand, the_run
 def test_kept_lost_and_gained():
     """Of five questions, `a` keeps 2, loses 1 and gains 1; `b`, which four questions have, keeps 1 and loses 2."""
     run = run_by_hand({"original": "11100", "a": "11010", "b": "1000-"})
-    found = pictures.changes([run])
+    found = probe_views.changes([run])
     assert found.models == [("model", {"a": pytest.approx((0.4, 0.2, 0.2)), "b": pytest.approx((0.25, 0.5, 0.0))})]
     assert list(found.numbers.columns) == ["kind of variant", "kept", "lost", "gained"]
     assert [value_in(found.numbers, 0, column) for column in Retention._fields] == pytest.approx([0.4, 0.2, 0.2])
@@ -25,7 +25,7 @@ def test_kept_lost_and_gained():
 def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo):
     run = the_run(demo["cora_demo"].folder)
     losses = by_kind.changes_by_kind(run)
-    ((_, parts),) = pictures.changes([run]).models
+    ((_, parts),) = probe_views.changes([run]).models
     assert set(parts) == set(losses)
     for kind, part in parts.items():
         assert part.kept + part.lost == pytest.approx(run.estimates["mcqa"].value)
@@ -34,25 +34,25 @@ def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo):
 
 def test_models_may_have_other_kinds():
     one, other = runs_by_hand({"one": {"original": "10", "a": "11"}, "other": {"original": "10", "b": "00"}})
-    found = pictures.changes([one, other])
+    found = probe_views.changes([one, other])
     assert found.rows == ["a", "b"]
     assert [list(parts) for _, parts in found.models] == [["a"], ["b"]]
     assert widths(found.numbers) == {7}
     assert found.numbers.rows[0][4:] == ["", "", ""]
     assert list(found.numbers.columns)[1:3] == ["kept one", "lost one"]
     # One common kind makes no chart of differences.
-    assert pictures.paired_by_kind(one, other) is None
-    assert pictures.kinds_table(one, by_kind.kinds_compared(one, other)) is None
+    assert pair_views.paired_by_kind(one, other) is None
+    assert pair_views.kinds_table(one, by_kind.kinds_compared(one, other)) is None
     assert list(by_kind.kinds_compared(one, other)) == ["original"]
 
 
 def test_without_originals_there_are_no_changes():
     bare = run_by_hand({"a": "10", "b": "11"})
-    assert pictures.changes([bare]) is None
+    assert probe_views.changes([bare]) is None
     assert by_kind.changes_by_kind(bare) == {}
-    assert pictures.changes([run_by_hand({"original": "10"})]) is None
+    assert probe_views.changes([run_by_hand({"original": "10"})]) is None
     with_originals = run_by_hand({"original": "10", "b": "11"})
-    assert [name for name, _ in pictures.changes([bare, replace(with_originals, model="known")]).models] == ["known"]
+    assert [name for name, _ in probe_views.changes([bare, replace(with_originals, model="known")]).models] == ["known"]
 
 
 def test_losses_are_paired_with_the_originals(tmp_path):
@@ -73,7 +73,7 @@ def test_losses_are_paired_with_the_originals(tmp_path):
 def test_questions_from_the_easiest_to_the_hardest():
     """The original is the first column, wherever the file has it; equally hard questions stay in their order."""
     run = run_by_hand({"a": "0101", "original": "0111", "b": "001-"})
-    found = pictures.heat_map(run)
+    found = probe_views.heat_map(run)
     assert list(found.columns) == ["original", "a", "b"]
     labels = ["q003: 100% right", "q001: 67% right", "q002: 67% right", "q000: 0% right"]
     assert [band.label for band in found.bands] == labels
@@ -88,24 +88,24 @@ def test_questions_from_the_easiest_to_the_hardest():
 def test_a_band_is_the_mean_of_its_questions():
     """48 equally hard questions are 24 pairs, in their order. The kind `a` is right in every fourth."""
     many = run_by_hand({"original": "01" * 20 + "1" * 10, "a": "01" * 20 + "1" * 10})
-    bands = pictures.heat_map(many).bands
+    bands = probe_views.heat_map(many).bands
     assert [band.label for band in bands[:3]] == [f"{count} questions: 100% right" for count in (3, 3, 2)]
     assert [list(band.values) for band in bands] == [[1, 1]] * 14 + [[0, 0]] * 10  # 30 of 50 questions are right
     run = run_by_hand({"original": "1000" * 12, "a": "0111" * 12})
-    assert [list(band.values) for band in pictures.heat_map(run).bands] == [[0.5, 0.5], [0, 1]] * 12
-    found = pictures.heat_map(run_by_hand({"original": "1" * 48, "a": "1" * 24 + "-" * 24}))
+    assert [list(band.values) for band in probe_views.heat_map(run).bands] == [[0.5, 0.5], [0, 1]] * 12
+    found = probe_views.heat_map(run_by_hand({"original": "1" * 48, "a": "1" * 24 + "-" * 24}))
     assert [isnan(band.values[1]) for band in found.bands] == [False] * 12 + [True] * 12
     assert not any(isnan(band.values[0]) for band in found.bands)
 
 
 def test_a_heat_map_per_model():
     one, other = runs_by_hand({"one": {"original": "10", "a": "01"}, "other": {"original": "10", "a": "11"}})
-    maps = pictures.heat_maps([one, other])
+    maps = probe_views.heat_maps([one, other])
     assert [found.title.rpartition(" of ")[2] for found in maps] == ["one", "other"]
     assert maps[0].bands[0].link != maps[1].bands[0].link
-    (alone,) = pictures.heat_maps([one])
+    (alone,) = probe_views.heat_maps([one])
     assert not alone.title.endswith("one")
-    assert pictures.heat_maps([run_by_hand({"original": "10"})]) == []
+    assert probe_views.heat_maps([run_by_hand({"original": "10"})]) == []
     assert len(maps[0].bands) == 2
 
 
@@ -117,7 +117,7 @@ THREE = {
 
 
 def paired_in(runs, metric="mcqa"):
-    found = pictures.paired(runs, metric)
+    found = pair_views.paired(runs, metric)
     assert found.is_difference
     assert [name for name, _ in found.models] == [""]
     return found
@@ -129,7 +129,7 @@ def test_all_pairs_of_three_models():
     values = {name: number.value for name, number in found.models[0][1].items()}
     assert values == pytest.approx({"middle - best": -0.3, "worst - best": -0.65, "worst - middle": -0.35})
     assert [row[3] for row in found.numbers.rows] == ["12 : 0", "26 : 0", "14 : 0"]
-    assert widths(found.numbers) == {8}
+    assert widths(found.numbers) == {5}
     assert list(found.numbers.columns)[-1] == "p, all together"
     # Intervals of three models are wider than those of two.
     alone = difference(runs[0].estimates["cora"], runs[1].estimates["cora"])
@@ -142,14 +142,14 @@ def test_more_than_eight_models_are_compared_with_the_first_and_one_model_or_que
     runs = runs_by_hand({f"m{number}": THREE["best"] for number in range(9)})
     assert len(paired_in(runs[:8]).rows) == 28
     assert paired_in(runs).rows == [f"m{number} - m0" for number in range(1, 9)]
-    assert pictures.paired(runs[:1], "mcqa") is None
+    assert pair_views.paired(runs[:1], "mcqa") is None
     single = runs_by_hand({"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
-    assert pictures.paired(single, "cora") is None
+    assert pair_views.paired(single, "cora") is None
 
 
 def test_differences_by_kind():
     before, after = runs_by_hand({name: THREE[name] for name in ("best", "worst")})
-    found = pictures.paired_by_kind(before, after)
+    found = pair_views.paired_by_kind(before, after)
     values = {kind: number.value for kind, number in found.models[0][1].items()}
     assert values == pytest.approx({"original": -26 / 40, "a": -27 / 40})
     assert found.title.endswith("worst - best")

@@ -9,12 +9,12 @@ from io import StringIO
 
 import pytest
 
-from lm_eval_cora.export.score_tables import DIFFERENCES, as_latex, escaped, tables_as_markdown
 from lm_eval_cora.report.comparison import compare_models
-from lm_eval_cora.report.markdown import as_csv
-from lm_eval_cora.report.result_tables import BOLD
+from lm_eval_cora.report.score_views import BOLD, paper_tables
+from lm_eval_cora.tables import table_formats as formats
+from lm_eval_cora.tables.table_formats import escaped
 from tests.support.messages import tells, user_error
-from tests.support.shown import HOSTILE_NAMES
+from tests.support.shown import HOSTILE_NAMES, scores_as_csv
 from tests.support.written import run_by_hand, runs_by_hand, write_by_hand
 
 MODELS = {
@@ -22,6 +22,14 @@ MODELS = {
     "good": {"original": "1" * 45 + "0" * 5, "a": "1" * 45 + "0" * 5},
     "alike": {"original": "1" * 45 + "0" * 5, "a": "1" * 44 + "0" * 6},
 }
+
+
+def as_latex(runs, names=()):
+    return formats.as_latex(paper_tables(runs, names))
+
+
+def tables_as_markdown(runs, names=()):
+    return formats.as_markdown(paper_tables(runs, names))
 
 
 @pytest.fixture
@@ -77,8 +85,12 @@ def test_a_table_per_task_with_caption_and_label(three):
 
 def test_chosen_metrics_in_their_order(three):
     assert rows_of(as_latex(three, ["mv", "cora"]))[0] == ["model", "MV", r"95\% of MV", "CoRA"]
-    assert [line.split(",")[2] for line in as_csv(three[:1], ["mv", "cora"]).splitlines()] == ["metric", "mv", "cora"]
-    for write in (as_latex, tables_as_markdown, as_csv):
+    assert [line.split(",")[2] for line in scores_as_csv(three[:1], ["mv", "cora"]).splitlines()] == [
+        "metric",
+        "mv",
+        "cora",
+    ]
+    for write in (as_latex, tables_as_markdown, scores_as_csv):
         with user_error("--metrics mvx: there is no such metric. Did you mean 'mv'?"):
             write(three, ["mv", "mvx"])
 
@@ -90,14 +102,14 @@ def compared(tmp_path):
     def of(*names, metrics=("cora", "mcqa")):
         models = dict(zip(names, MODELS.values(), strict=False))
         paths = {write_by_hand(tmp_path / f"{n}.jsonl", own): name for n, (name, own) in enumerate(models.items())}
-        return compare_models(list(paths), labels=paths, metrics=metrics, paper=True)
+        return compare_models(list(paths), labels=paths, metrics=metrics)
 
     return of
 
 
 def test_differences_of_two_models(compared):
     found = compared("bad", "good")
-    latex = DIFFERENCES["latex"](found)
+    latex = formats.as_latex(found.paper_tables)
     head, cora, mcqa = rows_of(latex)[:3]
     assert head == ["metric", "bad", "good", "new minus old", r"95\%", "p"]
     # 25 questions are gained and none lost: p is 2^-25 = 2.98e-08.
@@ -105,15 +117,15 @@ def test_differences_of_two_models(compared):
     assert re.fullmatch(r"\$\[\+0\.\d{3}, \+0\.\d{3}\]\$", cora[4])
     assert re.findall(r"\\label\{(.*)\}", latex)[0] == "tab:answers-differences"
     assert tells(latex, r"\caption{answers: differences. 50 questions.", "McNemar", "normal test")
-    assert cells_of(DIFFERENCES["markdown"](found))[2][:2] == ["MCQA", "0.400 ± 0.070"]
+    assert cells_of(formats.as_markdown(found.paper_tables))[2][:2] == ["MCQA", "0.400 ± 0.070"]
 
 
 def test_differences_of_three_models(compared):
     found = compared("a-1", "b_2", "c")
-    latex = DIFFERENCES["latex"](found)
+    latex = formats.as_latex(found.paper_tables)
     assert [row[0] for row in rows_of(latex)][:4] == ["models", r"b\_2 $-$ a-1", "c $-$ a-1", r"c $-$ b\_2"]
     assert re.findall(r"\\label\{(.*)\}", latex) == [f"tab:answers-differences-in-{name}" for name in ("CoRA", "MCQA")]
-    row = list(csv.DictReader(StringIO(DIFFERENCES["csv"](found))))[3]
+    row = list(csv.DictReader(StringIO(formats.as_csv(each.data for each in found.found))))[3]
     assert (row["metric"], row["first"], row["second"], row["method"]) == ("mcqa", "a-1", "b_2", "mcnemar")
     assert (float(row["p_value"]), float(row["p_together"])) == (2**-25, 3 * 2**-25)
 
@@ -157,7 +169,7 @@ def test_undefined_scores(three):
 def test_the_tables_compile(three, runs, compared, tmp_path):
     hostile = runs_by_hand({name: MODELS["bad"] for name in HOSTILE_NAMES.values() if name.isascii()})
     differences = compared("a_1", HOSTILE_NAMES["markup"], HOSTILE_NAMES["HTML"], metrics=())
-    text = "\n".join([*map(as_latex, (three, runs, hostile)), DIFFERENCES["latex"](differences)])
+    text = "\n".join([*map(as_latex, (three, runs, hostile)), formats.as_latex(differences.paper_tables)])
     head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\usepackage[T1]{fontenc}\n\\begin{document}\n"
     (tmp_path / "paper.tex").write_text(f"{head}{text}\\end{{document}}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]

@@ -1,6 +1,7 @@
-"""Tables of scores: the models of a task, all metrics, all runs of a probe, the REVAS study, and SCORE's row."""
+"""Views of scores: the models of a task, all metrics, all runs of a probe, SCORE's row, and everything as data."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import isnan, nan
@@ -8,16 +9,14 @@ from math import isnan, nan
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.entries import Entry, is_in_table, place_of, ranks_models
-from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.report.content import Section
-from lm_eval_cora.report.tables import models
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.runs.model_run import Run, Runs
+from lm_eval_cora.runs.model_run import Run, Runs, by_task, check_metrics, lead_of
+from lm_eval_cora.runs.task_files import printed_name
 from lm_eval_cora.tables.number import FALLS, Number
 from lm_eval_cora.tables.table import Cell, CellRows, Table
-from lm_eval_cora.variants.alterations import COUNTS
 
 Scores = Mapping[str, Estimate]  # of a model, by name of the metric
 MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "invalid")  # in the table of models, after the one that leads
@@ -31,10 +30,15 @@ NO_BEST = (
 )
 
 
+def models(runs: Iterable[Run]) -> list[str]:
+    """The names of the models."""
+    return [run.model for run in runs]
+
+
 def score_table(runs: Runs, *, comparable: bool) -> Table:
     """Make the table of all scores: a metric per row; for each model the value with its error, and the interval."""
     entries = {entry["metric"]: entry for run in runs for entry in run.entries if is_in_table(entry)}
-    if _acc_is_mcqa_plus(runs):
+    if acc_is_mcqa_plus(runs):
         entries.pop("acc", None)
     rows: dict[str, list[tuple[Cell, str]]] = {}
     for name, entry in sorted(entries.items(), key=lambda item: place_of(item[1])):
@@ -55,7 +59,7 @@ def score_table(runs: Runs, *, comparable: bool) -> Table:
     return replace(Table.by_model("All scores", "metric", models(runs), ["", "95%"], cells, note), explained=True)
 
 
-def _acc_is_mcqa_plus(runs: Runs) -> bool:
+def acc_is_mcqa_plus(runs: Runs) -> bool:
     """Whether both are the same number by definition, because all questions have as many variants."""
     return all("mcqa_plus" in run.estimates and len(set(run.table.sizes)) == 1 for run in runs)
 
@@ -138,91 +142,6 @@ def overviews(by_task: Mapping[str, Runs]) -> list[Table]:
     return tables
 
 
-def differences(runs: Runs) -> Table:
-    """Tabulate the differences of the other models to the first one, paired by question."""
-    first, *others = runs
-    cells: list[dict[str, tuple[Cell, str]]] = [{} for _ in others]
-    for run, own in zip(others, cells, strict=True):
-        for name, before in first.estimates.items():
-            if name == "acc" and _acc_is_mcqa_plus(runs):
-                continue
-            own[name] = Number.of_difference(difference(before, run.estimates.get(name, UNDEFINED))).with_interval
-    title = f"Differences to {first.model}, new minus old"
-    note = (
-        f"Each other model minus {first.model}, paired by question: difference ± standard error, and 95% interval of "
-        "this difference alone. The command lm-eval-cora compare adds tests. Metrics computed only on the questions "
-        "that a model answered correctly or wrongly may use different questions for each model."
-    )
-    return Table.by_model(title, "metric", models(others), ["", "95%"], cells, note)
-
-
-_COUNTS = (*COUNTS, "original")
-
-_TABLES: tuple[tuple[str, Mapping[str, str], str], ...] = (
-    *(
-        (
-            f"{title} by number of options",
-            {f"{count} options" if count != "original" else "original options": f"{name}@{count}" for count in _COUNTS},
-            note,
-        )
-        for title, name, note in (
-            ("Accuracy", "acc", "Accuracy in the first order (REVAS, Figure 3 and Table 9)."),
-            ("Consistency", "sc", "Share of orders with the most frequent pick, right or wrong (MCQA+, eq. 1 and 2)."),
-            ("Hard accuracy", "acc_h", "Share of questions answered correctly in all orders (MCQA+, Table 8)."),
-        )
-    ),
-    (
-        "“None of the above” as the right option",
-        {
-            "accuracy": "nota_acc",
-            "difference to the original": "nota_acc_diff",
-            "hard accuracy": "nota_acc_h",
-            "difference to the original's hard accuracy": "nota_acc_h_diff",
-            "◆ accuracy": "nota_acc_always_right",
-            "◆ difference": "nota_acc_diff_always_right",
-            "◆ hard accuracy": "nota_acc_h_always_right",
-            "◆ difference of hard accuracy": "nota_acc_h_diff_always_right",
-        },
-        "◆: only questions answered correctly in all orders of the original (MCQA+, Table 3).",
-    ),
-    (
-        "True or false",
-        {
-            "right option: answered yes": "tf_right",
-            "wrong options: answered no": "tf_wrong",
-            "P(yes), right option": "confidence_right",
-            "P(yes), most likely wrong option": "confidence_wrong",
-            "ratio, wrong to right": "confidence_ratio",
-            "P(yes) / (P(yes) + P(no)), right option": "confidence_right_norm",
-            "P(yes) / (P(yes) + P(no)), most likely wrong option": "confidence_wrong_norm",
-            "ratio of these, wrong to right": "confidence_ratio_norm",
-            "P(yes) + P(no), all questions": "yes_no_mass",
-        },
-        "Only questions marked ◆ above (MCQA+, Tables 4 and 5).",
-    ),
-    (
-        "Misleading options",
-        {
-            "several options selected": "multi_share",
-            "if several are selected: right option included": "recall_right_multi",
-            "if several are selected: misleading option included": "recall_misleading_multi",
-            "right option selected": "recall_right",
-            "misleading option selected": "recall_misleading",
-            "correct after the misleading option is replaced": "replaced_acc",
-        },
-        "Only questions marked † above. The misleading option is the wrong option that the model picked in the "
-        "original (MCQA+, Table 6).",
-    ),
-)
-"""Title, label and metric of each row, and source of each table."""
-
-_SUBSETS = {
-    "all": "all",
-    "always_right": "◆ correct in all orders",
-    "wrong": "wrong in the original",
-    "misled": "† wrong option picked in the original",
-    "no_misleading_option": "no valid answer in the original",
-}
 _ROW = {
     "acc_mean": "Accuracy, mean of all predictions",
     "acc_min": "Accuracy, lowest",
@@ -230,38 +149,6 @@ _ROW = {
     "cr_all": "Consistency rate, all probes (as in SCORE's text)",
     "cr_prompts_order": "Consistency rate, prompts and order (as in SCORE's Table 7)",
 }
-
-
-def study_tables(runs: Runs) -> list[Table]:
-    """Make the tables of the REVAS study. The first table counts the questions of each subset."""
-    names = models(runs)
-    sizes = [run.studies.get("questions") or {} for run in runs]
-    counts = [{label: [own.get(name, "")] for name, label in _SUBSETS.items()} for own in sizes]
-    found = [run.studies.get("sc_buckets") or {} for run in runs]
-    buckets = [
-        {name: [Number.of(bucket[key]) for key in ("share", "accuracy")] for name, bucket in own.items()}
-        for own in found
-    ]
-    title = "Frequency of the most frequent pick in the original orders"
-    note = (
-        "Share of the questions with this frequency, and share of these picks that are correct. If all picks "
-        "differ, none is the most frequent (REVAS, Table 2)."
-    )
-    tables = [
-        Table.by_model("Questions of the study", "questions", names, [""], counts),
-        Table.by_model(title, "frequency", names, ["questions", "correct"], buckets, note),
-    ]
-    for title, labels, note in _TABLES:
-        present = {label: name for label, name in labels.items() if any(name in run.estimates for run in runs)}
-        cells = [
-            {
-                label: Number.of(run.estimates.get(name, UNDEFINED), signed="_diff" in name).with_interval
-                for label, name in present.items()
-            }
-            for run in runs
-        ]
-        tables.append(Table.by_model(title, "", names, ["", "95%"], cells, note))
-    return [table for table in tables if table.rows]
 
 
 def aggregated_sections(runs: Iterable[Run]) -> list[Section]:
@@ -296,3 +183,56 @@ def _unlike(one: Mapping[str, Run], other: Mapping[str, Run]) -> str:
     if one.keys() != other.keys():
         return f"its probes are {', '.join(other)} instead of {', '.join(one)}"
     return next(filter(None, (not_comparable(run, other[probe]) for probe, run in one.items())), "")
+
+
+def as_json(runs: Sequence[Run]) -> str:
+    """Write every metric of every run with its error and 95% interval as JSON; undefined numbers are null."""
+    found = [
+        {
+            "model": run.model,
+            "task": run.task,
+            "probe": run.probe.name,
+            "form": run.form,
+            **identity_of(run),
+            "questions": len(run.table.sizes),
+            "answers": run.table.answers,
+            "files": [str(path) for path in run.files],
+            "notes": run.warnings,
+            "differs_from_results": run.differences,
+            "metrics": for_json(run.estimates),
+            "study": for_json(run.studies),
+        }
+        for run in runs
+    ]
+    return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def identity_of(run: Run) -> dict[str, str | None]:
+    """What identifies a run: its model, reader, data and signature."""
+    data = {"benchmark": run.data.name or None, "data": run.data.digest or None}
+    return {"model": run.model, "reader": run.reader, **data, "signature": run.signature or None}
+
+
+def paper_tables(runs: Sequence[Run], names: Sequence[str] = ()) -> Iterator[Table]:
+    """The main or chosen scores of each task as a table for a paper, the best models in bold."""
+    check_metrics(names, runs)
+    for task, of_task in by_task(runs).items():
+        chosen = [name for name in names if all(name in run.estimates for run in of_task)]
+        if (lead := lead_of(of_task)) and (chosen or not names):
+            comparable = not any(not_comparable(of_task[0], run) for run in of_task[1:])
+            table = model_table(of_task, lead, comparable=comparable, chosen=chosen)
+            columns = [" ".join(map(printed_name, column.split(" "))) for column in table.columns]
+            yield replace(table, title=task, columns=columns, note=f"{number_of_questions(of_task)}. {table.note}")
+
+
+def data_table(runs: Sequence[Run], names: Sequence[str] = ()) -> Table:
+    """Every metric of every run with all digits, or the chosen ones: a row per model, task and metric."""
+    check_metrics(names, runs)
+    columns = ("model", "task", "metric", "value", "stderr", "low", "high", "questions", "answers", "signature")
+    rows: CellRows = []
+    for run in runs:
+        about = (len(run.table.sizes), run.table.answers, run.signature, run.reader or "", *run.data)
+        for name in (name for name in names or run.estimates if name in run.estimates):
+            estimate = run.estimates[name]
+            rows.append([run.model, run.task, name, *estimate, *estimate.interval, *about])
+    return Table("", (*columns, "reader", "benchmark", "data"), rows)

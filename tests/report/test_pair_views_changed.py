@@ -8,10 +8,11 @@ import pytest
 
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness.asking import stop_early
-from lm_eval_cora.report.changed import as_csv, as_jsonl
 from lm_eval_cora.report.comparison import compare_models
+from lm_eval_cora.report.pair_views import as_jsonl
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
+from lm_eval_cora.tables.table_formats import as_csv
 from tests.support.documents import samples_of
 from tests.support.messages import user_error
 from tests.support.simulated import knows
@@ -94,7 +95,7 @@ def test_files_without_picks(tmp_path):
 def test_equal_runs_have_no_change(files, demo):
     (found,) = changed(files[0], files[0])
     assert (found.answers, as_jsonl([found])) == ([], "")
-    assert as_csv([found]).count("\n") == 1
+    assert as_csv([found.data]).count("\n") == 1
     assert found.shares["changed"].interval[1] > 0
     (both,) = make_report(read_runs([files[0], files[0]])).sections
     assert not any(block.title.startswith("What changed") for block in both.more)

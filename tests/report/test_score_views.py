@@ -5,14 +5,14 @@ from math import isnan
 
 import pytest
 
-from lm_eval_cora.export.score_tables import as_latex
 from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.paired import difference, leading
-from lm_eval_cora.report import result_tables
+from lm_eval_cora.report import pair_views, score_views
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import lead_of
 from lm_eval_cora.tables.number import FALLS, Number
+from lm_eval_cora.tables.table_formats import as_latex
 from tests.support.shown import marked, value_in, widths
 from tests.support.simulated import knows
 from tests.support.written import DEMO, answers, run_by_hand, runs_by_hand, the_run, write, write_answers
@@ -27,7 +27,7 @@ def runs():
 
 
 def test_models_that_cannot_be_told_apart_share_the_mark(runs):
-    table = result_tables.model_table(runs, "cora", comparable=True)
+    table = score_views.model_table(runs, "cora", comparable=True)
     assert [row[0] for row in table.rows] == ["good", "alike", "bad"]
     # 0.9 (1 - 0.02) for both, although their variants differ.
     assert [value_in(table, row, "cora") for row in range(3)] == pytest.approx([0.882, 0.882, 0.2 * 1.2])
@@ -35,7 +35,7 @@ def test_models_that_cannot_be_told_apart_share_the_mark(runs):
     assert best.keys() == {"cora", "mcqa", "bmca@1.0"}
     assert all(set(names) == {"good", "alike"} for names in best.values())
     assert "Bold" in table.note
-    table = result_tables.model_table(runs, "acc", comparable=True)  # the leading metric is first, with its interval
+    table = score_views.model_table(runs, "acc", comparable=True)  # the leading metric is first, with its interval
     assert list(table.columns)[:3] == ["model", "acc", "95% of acc"]
     assert list(table.columns).count("acc") == 1
     assert widths(table) == {len(table.columns)}
@@ -50,16 +50,16 @@ def test_where_cora_falls_it_has_a_mark_with_its_reason_and_is_not_the_best():
     steep = {"original": "1" * 40 + "0" * 10, "a": "1" * 10 + "0" * 40}
     steady = {"original": "1" * 13 + "0" * 37, "a": "1" * 13 + "0" * 37}
     runs = runs_by_hand({"steep": steep, "steady": steady})
-    tables = [result_tables.model_table(runs, "cora", comparable=True), *result_tables.overviews({"x": runs})]
-    tables.append(result_tables.score_table(runs, comparable=True))
+    tables = [score_views.model_table(runs, "cora", comparable=True), *score_views.overviews({"x": runs})]
+    tables.append(score_views.score_table(runs, comparable=True))
     for table in tables:
         (cell,) = [str(cell) for row in table.rows for cell in row if str(cell).endswith(FALLS)]
         assert cell.startswith("0.320 ± ")
         assert table.note.count(f"{FALLS} {CORA_FALLS}") == 1
     assert "cora" not in marked(tables[0])
-    latex = as_latex(runs)
+    latex = as_latex(score_views.paper_tables(runs))
     assert (latex.count(r"\searrow"), FALLS in latex) == (2, False)
-    assert FALLS not in result_tables.model_table(runs[1:], "cora", comparable=True).note
+    assert FALLS not in score_views.model_table(runs[1:], "cora", comparable=True).note
 
 
 def answered(questions, right, all_right):
@@ -71,24 +71,24 @@ def test_a_model_is_bold_exactly_if_it_cannot_be_told_apart_from_the_best():
     """CoRA is 0.8 (1 - 0.8 + 0.45) = 0.52 and 0.78 (1 - 0.78 + 0.41) = 0.49, which falls; the third model has 0.1."""
     alike = {"best": answered(100, 80, 45), "second": {**answered(100, 78, 41), "a": "0" * 30 + "1" * 41 + "0" * 29}}
     runs = runs_by_hand({**alike, "low": answered(100, 10, 10)})
-    assert marked(result_tables.model_table(runs, "cora", comparable=True))["cora"] == ["best", "second"]
-    assert bests(result_tables.score_table(runs, comparable=True))["cora"] == [True, True, False]
+    assert marked(score_views.model_table(runs, "cora", comparable=True))["cora"] == ["best", "second"]
+    assert bests(score_views.score_table(runs, comparable=True))["cora"] == [True, True, False]
     for own in (runs[:2], runs_by_hand(dict.fromkeys("abc", GOOD))):  # where all are alike, none is bold
-        assert not marked(result_tables.model_table(own, "cora", comparable=True))
-        assert result_tables.BOLD not in result_tables.score_table(own, comparable=True).note
+        assert not marked(score_views.model_table(own, "cora", comparable=True))
+        assert score_views.BOLD not in score_views.score_table(own, comparable=True).note
 
 
 def test_lower_is_better_for_invalid_answers(tmp_path):
     shares = {"a": 0.2, "b": 0.95}
     runs = read_runs([write_answers(tmp_path / f"{name}.jsonl", answers(name, shares[name], 40)) for name in shares])
-    assert marked(result_tables.model_table(runs, "cora", comparable=True))["invalid"] == ["b"]
+    assert marked(score_views.model_table(runs, "cora", comparable=True))["invalid"] == ["b"]
 
 
 def test_one_model_and_models_that_were_not_asked_the_same_have_no_marks(runs):
     for own, comparable in ((runs, True), (runs, False), (runs[:1], True)):
         for table in (
-            result_tables.model_table(own, "cora", comparable=comparable),
-            result_tables.score_table(own, comparable=comparable),
+            score_views.model_table(own, "cora", comparable=comparable),
+            score_views.score_table(own, comparable=comparable),
         ):
             assert bool(marked(table)) is (comparable and len(own) > 1)
             assert ("Bold" in table.note) is (comparable and len(own) > 1)
@@ -98,7 +98,7 @@ def test_consistency_of_wrong_answers_is_no_merit():
     """A model that is always wrong has the highest CI; the table marks nobody and says why."""
     runs = runs_by_hand({"wrong": dict.fromkeys(BAD, "0" * 50), "good": GOOD, "bad": BAD})
     assert leading([run.estimates["ci"] for run in runs]) != set(range(3))
-    table = result_tables.score_table(runs, comparable=True)
+    table = score_views.score_table(runs, comparable=True)
     best = bests(table)
     assert best["ci"] == [False] * 3
     assert "ci has no mark" in table.note
@@ -111,7 +111,7 @@ def bests(table):
 
 
 def test_marks_are_those_of_leading(runs):
-    table = result_tables.score_table(runs, comparable=True)
+    table = score_views.score_table(runs, comparable=True)
     assert widths(table) == {7}
     for name, marks in bests(table).items():
         if name in runs[0].estimates and name != "ci" and any(marks):
@@ -121,7 +121,7 @@ def test_marks_are_those_of_leading(runs):
 
 def test_metrics_of_the_models_own_questions_have_no_marks(demo, tmp_path):
     second = write(tmp_path, knows, "cora_demo_revas", {"questions": 12}, "org/other")
-    rows = bests(result_tables.score_table(read_runs([demo["cora_demo_revas"].folder, second.folder]), comparable=True))
+    rows = bests(score_views.score_table(read_runs([demo["cora_demo_revas"].folder, second.folder]), comparable=True))
     own = [name for name in rows if name.startswith(("tf_", "confidence_", "recall_", "replaced_acc"))]
     assert len(own) > 3
     assert not any(any(rows[name]) for name in own)
@@ -129,25 +129,25 @@ def test_metrics_of_the_models_own_questions_have_no_marks(demo, tmp_path):
 
 
 def test_the_first_rows_are_the_main_scores(demo, runs):
-    names = [str(row[0]) for row in result_tables.score_table(runs, comparable=True).rows]
+    names = [str(row[0]) for row in score_views.score_table(runs, comparable=True).rows]
     assert names[:4] == ["cora", "mcqa", "bmca@1.0", "ci"]
     assert names[-2:] == ["questions", "answers"]
     assert len(names) == len(set(names))
     # acc is mcqa_plus if all questions have as many variants.
     assert set(runs[0].estimates) - set(names) == {"acc"}
     unequal = run_by_hand({"original": "1100", "a": "10-1"})
-    assert {"acc", "mcqa_plus"} < {row[0] for row in result_tables.score_table([*runs, unequal], comparable=False).rows}
+    assert {"acc", "mcqa_plus"} < {row[0] for row in score_views.score_table([*runs, unequal], comparable=False).rows}
     # The consistency of guessing is only for picks.
-    picked = result_tables.score_table([the_run(demo["cora_demo"].folder)], comparable=True)
+    picked = score_views.score_table([the_run(demo["cora_demo"].folder)], comparable=True)
     assert "consistency_rate by chance" in [row[0] for row in picked.rows]
     assert "consistency_rate by chance" not in names
 
 
 def test_the_number_of_questions(runs):
     short = run_by_hand({"original": "1", "a": "0"})
-    assert result_tables.number_of_questions(runs) == "50 questions"
-    assert result_tables.number_of_questions([short]) == "1 question"
-    assert result_tables.number_of_questions([*runs, short]) == "1 to 50 questions"
+    assert score_views.number_of_questions(runs) == "50 questions"
+    assert score_views.number_of_questions([short]) == "1 question"
+    assert score_views.number_of_questions([*runs, short]) == "1 to 50 questions"
 
 
 def test_scores_of_different_probes_are_in_different_tables(demo):
@@ -167,15 +167,15 @@ def test_scores_of_different_probes_are_in_different_tables(demo):
 
 
 def test_an_overview_marks_nobody_because_its_rows_are_different_tasks(runs):
-    (table,) = result_tables.overviews({"answers": runs, "other": [replace(run, name="other") for run in runs]})
+    (table,) = score_views.overviews({"answers": runs, "other": [replace(run, name="other") for run in runs]})
     assert [row[0] for row in table.rows] == ["answers"] * 3 + ["other"] * 3
     assert [row[1] for row in table.rows] == ["bad", "good", "alike"] * 2
     assert not marked(table)
-    assert set(table.columns) <= {"task", "model", *runs[0].probe.ranked_by, *result_tables.MAIN}
+    assert set(table.columns) <= {"task", "model", *runs[0].probe.ranked_by, *score_views.MAIN}
 
 
 def test_differences_to_the_first_model(runs):
-    table = result_tables.differences(runs)
+    table = pair_views.differences(runs)
     assert list(table.columns) == ["metric", "good", "95% good", "alike", "95% alike"]
     assert table.title == "Differences to bad, new minus old"
     row = next(row for row in table.rows if row[0] == "mcqa")
@@ -188,7 +188,7 @@ def test_differences_to_the_first_model(runs):
 def test_a_single_question_has_values_without_errors():
     runs = runs_by_hand({"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
     assert lead_of(runs) == "cora"
-    table = result_tables.model_table(runs, "cora", comparable=True)
+    table = score_views.model_table(runs, "cora", comparable=True)
     assert [value_in(table, row, "cora") for row in range(2)] == [1, 0]
     assert not marked(table)
     assert all(isnan(cell.stderr) for row in table.rows for cell in row if isinstance(cell, Number))

@@ -1,0 +1,479 @@
+"""Views of pairs of models on the same questions: differences with tests, and what changed in the answers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isnan
+from typing import Any, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from lm_eval_cora.answers.formats import format_of
+from lm_eval_cora.answers.records import Record
+from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
+from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json, ratio_of
+from lm_eval_cora.metrics.paired import METHODS, Difference, Pair, difference, pairs_by_metric, pairwise
+from lm_eval_cora.metrics.responses import Bools
+from lm_eval_cora.questions.question import shorten
+from lm_eval_cora.report.content import Dots
+from lm_eval_cora.report.score_views import acc_is_mcqa_plus, identity_of, models, score_table
+from lm_eval_cora.runs.by_kind import kinds_compared
+from lm_eval_cora.runs.comparable import setting_differences
+from lm_eval_cora.runs.documents import lines_of
+from lm_eval_cora.runs.model_run import Run, Runs, lead_of
+from lm_eval_cora.runs.samples import response_text
+from lm_eval_cora.runs.task_files import printed_name
+from lm_eval_cora.tables.number import Number, p_as_text
+from lm_eval_cora.tables.table import Cell, CellRows, Table
+
+Pairs = Mapping[tuple[int, int], Pair]  # by the places of two models
+_MOST_PAIRS = 28  # in a chart of differences: all pairs of eight models. More models are compared with the first
+_NEW_MINUS_OLD = "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline."
+_ALONE = "The 95% interval excludes 0 exactly if p is below 0.05."
+_TOGETHER = (
+    "The 95% intervals and p-values hold for all pairs of a table together (max-t): an interval excludes 0 exactly if "
+    "its p is below 0.05."
+)
+NOTE_ON_KINDS = (
+    "The intervals by kind hold for all kinds together in 95% of the samples. So look here, and not at acc_min or "
+    "acc_max, to see where the models differ."
+)
+_RANKS = "* ranks the models."
+_SENTENCES = (_NEW_MINUS_OLD, _ALONE, _TOGETHER, *METHODS.values(), CORA_FALLS, NOTE_ON_KINDS, _RANKS)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two or more runs of a task that can be compared, and the pairs of them in each metric."""
+
+    runs: Runs
+    pairs: Mapping[str, Pairs]  # by metric
+    chosen: Mapping[str, Pairs]  # those of the tables
+
+    @classmethod
+    def of(cls, runs: Runs, metrics: Sequence[str] = (), baseline: int | None = None) -> Compared:
+        """Compare runs in some metrics; without names in all metrics of two runs, and in the main ones of several."""
+        pairs = compared_metrics([run.estimates for run in runs], baseline)
+        if not metrics and len(runs) > 2 and has_answers(runs):
+            metrics = list(dict.fromkeys((lead_of(runs), "mcqa", "bmca@1.0")))
+        return cls(runs, pairs, {name: pairs[name] for name in metrics or pairs if name in pairs})
+
+    @property
+    def tables(self) -> list[Table]:
+        """Tables for a terminal; their notes have a sentence per line."""
+        lead, first = lead_of(self.runs), self.runs[0]
+        ranks = [_RANKS] if lead else []
+        if len(self.runs) > 2:
+            values = replace(_values(self.runs, lead), note="".join(ranks))
+            return [values, *(self._explained(table, [name]) for name, table in self._by_metric(str).items())]
+        table = self._of_two(f"{first.task}: {first.size}", lambda name: _starred(name, lead))
+        return [self._explained(table, self.chosen, after=ranks if lead in self.chosen else ()), *self._by_kind()]
+
+    @property
+    def paper_tables(self) -> list[Table]:
+        """Tables for a paper, whose captions are complete."""
+        size = [f"{self.runs[0].size}."]
+        if len(self.runs) > 2:
+            tables = [self._explained(table, [name], size) for name, table in self._by_metric(printed_name).items()]
+        else:
+            table = self._of_two(f"{self.runs[0].task}: differences", printed_name)
+            tables = [self._explained(table, self.chosen, size)]
+        return [*(table.without("lost : gained") for table in tables), *self._by_kind()]
+
+    @property
+    def data(self) -> Table:
+        """A row per pair of models and chosen metric, with all digits."""
+        numbers = [
+            {"task": run.task, "metric": name, "first": run.model, "second": self.runs[new].model, **pair.numbers}
+            for name, own in self.chosen.items()
+            for (old, new), pair in own.items()
+            for run in [self.runs[old]]
+        ]
+        return Table("", list(numbers[0]) if numbers else [], [list(row.values()) for row in numbers])
+
+    @property
+    def as_json(self) -> Any:
+        """Everything with all digits; undefined numbers are null."""
+        runs, first = self.runs, self.runs[0]
+        value: dict[str, Any] = {"task": first.task, first.units: first.count}
+        identities = [identity_of(run) if has_answers(runs) else {"model": run.model} for run in runs]
+        notes = [f"{run.model}: {note}" for run in runs for note in run.warnings]
+        if len(runs) > 2:
+            value["models"] = [run.model for run in runs]
+            value["metrics"] = {name: _several_as_json(runs, name, own) for name, own in self.pairs.items()}
+            more: dict[str, Any] = {"runs": identities, "notes": notes}
+        else:
+            value |= dict(zip(("before", "after"), identities, strict=True))
+            value["metrics"] = {name: _two_as_json(*own.values()) for name, own in self.chosen.items()}
+            more = {"notes": notes + setting_differences(*runs), "kinds": self._kinds}
+        return for_json(value | more if has_answers(runs) else value)
+
+    def _by_metric(self, named: Callable[[str], str]) -> dict[str, Table]:
+        """The pairs of several models, a table per metric."""
+        names = [run.model for run in self.runs]
+        known = {name: _defined(own) for name, own in self.chosen.items()}
+        title = f"{self.runs[0].task}: differences in"
+        return {name: pairs_table(f"{title} {named(name)}", names, own) for name, own in known.items() if own}
+
+    def _of_two(self, title: str, named: Callable[[str], str]) -> Table:
+        """The values and differences of two models, a row per metric."""
+        rows: CellRows = [
+            [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)]
+            for name, own in self.chosen.items()
+            for pair in own.values()
+        ]
+        return Table(title, ["metric", *(run.model for run in self.runs), *TESTED], rows)
+
+    def _by_kind(self) -> list[Table]:
+        if len(self.runs) > 2 or not has_answers(self.runs):
+            return []
+        table = kinds_table(self.runs[0], self._kinds)
+        return [replace(table, note=NOTE_ON_KINDS)] if table else []
+
+    @cached_property
+    def _kinds(self) -> dict[str, Difference]:
+        return kinds_compared(*self.runs)
+
+    def _explained(
+        self, table: Table, names: Collection[str], before: Sequence[str] = (), after: Sequence[str] = ()
+    ) -> Table:
+        """A table of some metrics with the sentences that explain it."""
+        methods = {pair.method for name in names for pair in self.chosen[name].values()}
+        explained = [reason for method, reason in METHODS.items() if method in methods]
+        falls = "cora" in names and any(map(_falls, self.runs))
+        sentences = [_NEW_MINUS_OLD, _TOGETHER if len(self.runs) > 2 else _ALONE, *explained, *[CORA_FALLS] * falls]
+        return replace(table, note="\n".join([*before, *sentences, *after]))
+
+
+def explanation_of(tables: Iterable[Table]) -> str:
+    """What the columns of tables mean; empty without a table."""
+    needed = {line for table in tables for line in table.note.splitlines()}
+    return " ".join(sentence for sentence in _SENTENCES if sentence in needed)
+
+
+def has_answers(runs: Runs) -> bool:
+    """Whether the answers of runs are known, and not only their scores."""
+    return not any(run.scores for run in runs)
+
+
+def _falls(run: Run) -> bool:
+    right, full = (run.estimates.get(name, UNDEFINED).value for name in ("mcqa", "bmca@1.0"))
+    return cora_falls(right, full)
+
+
+def _starred(name: str, lead: str) -> str:
+    return f"{name} *" if name == lead else name
+
+
+def _defined(pairs: Pairs) -> Pairs:
+    return {places: pair for places, pair in pairs.items() if not isnan(pair.value)}
+
+
+def _values(runs: Runs, lead: str) -> Table:
+    """The table of the values of several models."""
+    if has_answers(runs):
+        table = score_table(runs, comparable=True)
+    else:
+        names = dict.fromkeys(name for run in runs for name in run.estimates)
+        values: CellRows = [[name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names]
+        table = Table("", ["metric", *models(runs)], values)
+    rows = [[_starred(str(name), lead), *cells] for name, *cells in table.rows]
+    return Table(f"{runs[0].task}: {runs[0].size}", table.columns, rows)
+
+
+def _two_as_json(pair: Pair) -> dict[str, Any]:
+    estimates = {"before": pair.before, "after": pair.after, "difference": pair.change, "mcnemar": pair.test}
+    return estimates | {"p_value": pair.p_value, "method": pair.method}
+
+
+def _several_as_json(runs: Runs, metric: str, pairs: Pairs) -> dict[str, Any]:
+    return {
+        "values": {run.model: run.estimates.get(metric, UNDEFINED) for run in runs},
+        "pairs": [
+            {
+                **_two_as_json(pair),
+                "before": runs[old].model,
+                "after": runs[new].model,
+                "difference": pair.together,
+                "alone": pair.change,
+                "p_together": pair.p_together,
+            }
+            for (old, new), pair in pairs.items()
+        ],
+    }
+
+
+def compared_metrics(models: Sequence[Mapping[str, Estimate]], baseline: int | None = None) -> dict[str, Pairs]:
+    """The pairs of models in each metric; statistics without errors are left out if other metrics have one."""
+    pairs = pairs_by_metric(models, baseline)
+    estimates = {name: [own[name] for own in models if name in own] for name in pairs}
+    has_errors = any(map(_has_error, estimates.values()))
+    return {
+        name: own
+        for name, own in pairs.items()
+        if _has_error(estimates[name]) or not (has_errors and any(map(_is_statistic, estimates[name])))
+    }
+
+
+def _has_error(estimates: Sequence[Estimate]) -> bool:
+    return any(not isnan(estimate.stderr) for estimate in estimates)
+
+
+def _is_statistic(estimate: Estimate) -> bool:
+    """Whether an estimate is defined but has no standard error, such as a p-value or a range."""
+    return not isnan(estimate.value) and isnan(estimate.stderr)
+
+
+def paired(runs: Runs, metric: str) -> Dots | None:
+    """Chart the differences between models in one metric, paired by question, with intervals that hold together."""
+    baseline = 0 if len(runs) * (len(runs) - 1) // 2 > _MOST_PAIRS else None
+    every = pairwise([run.estimates[metric] for run in runs], baseline)
+    if not (pairs := {places: pair for places, pair in every.items() if not isnan(pair.together.low)}):
+        return None
+    title = f"Differences in {metric}"
+    return _differences(
+        "differences",
+        f"{title} between the models, new minus old",
+        metric,
+        {f"{runs[new].model} - {runs[old].model}": pair.together for (old, new), pair in pairs.items()},
+        pairs_table(title, models(runs), pairs),
+        "Each difference is paired by question: a model minus one that was given before it. The 95% intervals "
+        "hold for all rows together: an interval on one side of 0 shows that the two models differ.",
+    )
+
+
+def _differences(name: str, title: str, what: str, shown: Mapping[str, Difference], numbers: Table, note: str) -> Dots:
+    return Dots(
+        name=name,
+        title=title,
+        x_label=f"{what}, new minus old",
+        models=[("", {name: Number.of_difference(change) for name, change in shown.items()})],
+        numbers=numbers,
+        is_difference=True,
+        note=note,
+    )
+
+
+def paired_by_kind(before: Run, after: Run) -> Dots | None:
+    """Chart the difference between two models for each kind of variant; None with fewer than two kinds."""
+    shown = kinds_compared(before, after)
+    table = kinds_table(before, shown)
+    title = f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}"
+    return _differences("kind_differences", title, "accuracy", shown, table, NOTE_ON_KINDS) if table else None
+
+
+def pairs_table(title: str, names: Sequence[str], pairs: Mapping[tuple[int, int], Pair]) -> Table:
+    """Pairs of models as a table; the intervals and p-values of several ones hold for all of them together."""
+    several = len(pairs) > 1
+    rows = [
+        [f"{names[new]} - {names[old]}", *tested(pair.joint if several else pair)] for (old, new), pair in pairs.items()
+    ]
+    return Table(title, ["models", *(TESTED_TOGETHER if several else TESTED)], rows)
+
+
+TESTED = ("new minus old", "95%", "lost : gained", "p")
+TESTED_TOGETHER = ("new minus old", "95%, all together", "lost : gained", "p, all together")
+
+
+def tested(pair: Pair) -> list[Cell]:
+    """The cells of a pair; see `TESTED`."""
+    counts = f"{pair.test.lost} : {pair.test.gained}" if pair.test else ""
+    return [*Number.of_difference(pair.change).with_interval, counts, p_as_text(pair.p_value)]
+
+
+def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
+    """The differences by kind between two runs of a task as a table; None with fewer than two kinds."""
+    rows: CellRows = [[name, *Number.of_difference(change).with_interval] for name, change in changes.items()]
+    columns = [run.probe.one, "new minus old", "95%, all together"]
+    return Table(f"{run.task}: accuracy by {run.probe.one}", columns, rows) if len(rows) > 1 else None
+
+
+def differences(runs: Runs) -> Table:
+    """Tabulate the differences of the other models to the first one, paired by question."""
+    first, *others = runs
+    cells: list[dict[str, tuple[Cell, str]]] = [{} for _ in others]
+    for run, own in zip(others, cells, strict=True):
+        for name, before in first.estimates.items():
+            if name == "acc" and acc_is_mcqa_plus(runs):
+                continue
+            own[name] = Number.of_difference(difference(before, run.estimates.get(name, UNDEFINED))).with_interval
+    title = f"Differences to {first.model}, new minus old"
+    note = (
+        f"Each other model minus {first.model}, paired by question: difference ± standard error, and 95% interval of "
+        "this difference alone. The command lm-eval-cora compare adds tests. Metrics computed only on the questions "
+        "that a model answered correctly or wrongly may use different questions for each model."
+    )
+    return Table.by_model(title, "metric", models(others), ["", "95%"], cells, note)
+
+
+# ---- what changed
+KINDS_OF_CHANGE = {"lost": "right, then wrong", "won": "wrong, then right", "other": "wrong, then wrong otherwise"}
+_SHOWN, _LONGEST = 20, 50  # number of answers in the terminal, and of characters of a text
+
+
+class Changed(NamedTuple):
+    """An answer that changed; `before` and `after` are the picks as text, empty if an answer is invalid."""
+
+    task: str
+    question: str
+    category: str
+    kind: str
+    variant: int
+    change: str  # a key of `KINDS_OF_CHANGE`
+    right: str
+    before: str
+    after: str
+    response_before: str
+    response_after: str
+
+
+@dataclass(frozen=True)
+class WhatChanged:
+    """Shares of the answers that changed, by kind of change and together; and the answers, the most lost first."""
+
+    models: tuple[str, str]
+    task: str
+    asked: int
+    shares: Mapping[str, Estimate]
+    answers: Sequence[Changed]
+
+    @property
+    def data(self) -> Table:
+        """All answers that changed."""
+        return Table(self.task, Changed._fields, self.answers)
+
+    @property
+    def tables(self) -> list[Table]:
+        """The shares, and the first answers."""
+        counts = Counter(each.change for each in self.answers) | Counter(changed=len(self.answers))
+        shares: CellRows = [
+            [f"{name}: {meaning}", counts[name], *Number.of(self.shares[name]).with_interval]
+            for name, meaning in {"changed": "all", **KINDS_OF_CHANGE}.items()
+        ]
+        title = f"{self.task}: answers that changed from {self.models[0]} to {self.models[1]}, of {self.asked:,}"
+        rows: CellRows = []
+        for each in self.answers[:_SHOWN]:
+            both = (each.before, each.response_before), (each.after, each.response_after)
+            texts = (text if pick == text != "" else f"{pick or 'invalid'}: {text}" for pick, text in both)
+            kind = f"{each.kind} ({each.variant})" if each.kind else ""
+            rows.append(
+                [
+                    each.question,
+                    each.category,
+                    kind,
+                    each.change,
+                    *(shorten(text, _LONGEST) for text in (each.right, *texts)),
+                ]
+            )
+        columns = ["question", "category", "kind (variant)", "change", "right", *self.models]
+        more = f", the first {_SHOWN} of {len(self.answers):,}" if len(self.answers) > _SHOWN else ""
+        of_answers = Table(f"{self.task}: the answers{more}", columns, rows)
+        return [Table(title, ["change", "answers", "share", "95%"], shares), *([of_answers] if rows else [])]
+
+
+def what_changed(before: Run, after: Run, metric: str = "") -> WhatChanged:
+    """Find the answers that changed between two comparable runs; of other tasks by a metric, the first one if empty."""
+    if before.scores:
+        return _of_documents(before, after, metric)
+    table, changes = before.table, changes_of(before, after)
+    asked = table.sum_by_question(~table.skipped & ~after.table.skipped)
+    every = {"changed": np.logical_or.reduce(list(changes.values())), **changes}
+    shares = {name: table.ratio(table.sum_by_question(found), asked) for name, found in every.items()}
+    answers, models = list(_answers(before, after, changes)), (before.model, after.model)
+    return WhatChanged(models, before.task, int(asked.sum()), shares, answers)
+
+
+def changes_of(before: Run, after: Run) -> dict[str, Bools]:
+    """(R,) whether the answer to each variant changed, by kind of change; False where a run did not ask it."""
+    # Wrong written answers are compared as texts.
+    one, other = before.table, after.table
+    asked = ~one.skipped & ~other.skipped
+    differs = (one.picked != other.picked) | (one.selected != other.selected) | (one.invalid != other.invalid)
+    wrong = asked & ~one.correct & ~other.correct
+    written = np.flatnonzero(wrong & one.written & ~differs)
+    for number in dict.fromkeys(one.question[written].tolist()):
+        answers = (run.answers_to(one.question_ids[number]) for run in (before, after))
+        for place, (first, second) in enumerate(zip(*answers, strict=True), start=int(one.starts[number])):
+            differs[place] |= first.written != second.written
+    lost, won = asked & one.correct & ~other.correct, asked & ~one.correct & other.correct
+    return {"lost": lost, "won": won, "other": wrong & differs}
+
+
+def most_lost(run: Run, changes: Mapping[str, Bools]) -> list[int]:
+    """The questions with a change, those with the most lost variants first, then those with the fewest won ones."""
+    lost, won = (run.table.sum_by_question(changes[name]) for name in ("lost", "won"))
+    some = run.table.any_by_question(np.logical_or.reduce(list(changes.values())))
+    order = np.lexsort((won, -lost))
+    return [number for number in order.tolist() if some[number]]
+
+
+def _answers(before: Run, after: Run, changes: Mapping[str, Bools]) -> Iterator[Changed]:
+    table = before.table
+    for number in tqdm(most_lost(before, changes), "reading responses", unit="question", disable=None, leave=False):
+        question, start = table.question_ids[number], int(table.starts[number])
+        records = [run.answers_to(question) for run in (before, after)]
+        for ordinal, (one, other) in enumerate(zip(*records, strict=True)):
+            for change in (name for name, found in changes.items() if found[start + ordinal]):
+                lines = before.line(one), after.line(other)
+                reference = format_of(lines[0]["doc"]).reference(lines[0]["doc"])
+                yield Changed(
+                    *(before.task, question, table.categories[number], one.kind, one.ordinal, change),
+                    ". ".join(reference),
+                    *(_said(record) for record in (one, other)),
+                    *map(response_text, lines),
+                )
+
+
+def _said(record: Record) -> str:
+    if record.invalid:
+        return ""
+    return record.said(letters=True) or ("right" if record.correct else "wrong")  # without picks
+
+
+def _of_documents(before: Run, after: Run, metric: str) -> WhatChanged:
+    """The documents whose answer or whose value of a metric changed: a lower value is lost, a higher one won."""
+    name = metric or next(iter(before.estimates))
+    one, other = (lines_of(run) for run in (before, after))
+    found: list[Changed] = []
+    changed = {change: np.zeros(len(before.ids)) for change in KINDS_OF_CHANGE}
+    for place, key in enumerate(before.ids):
+        lines = one[key], other[key]
+        if any(type(line.get(name)) not in (bool, int, float) for line in lines):
+            raise UserError(f"{before.task}: --changed needs a value of {name} for each document; {key} has none")
+        values, answers = [float(line[name]) for line in lines], [_answer_in(line) for line in lines]
+        change = "lost" if values[1] < values[0] else "won" if values[1] > values[0] else "other"
+        if change != "other" or (answers[0] != answers[1] and not values[0]):
+            changed[change][place] = 1
+            asked = (before.task, str(key), "", "", 0, change, str(lines[0].get("target", "")))
+            found.append(Changed(*asked, *answers, *(_response_in(line) for line in lines)))
+    every = {"changed": np.sum(list(changed.values()), axis=0), **changed}
+    shares = {change: ratio_of(hits, np.ones(len(hits))) for change, hits in every.items()}
+    found.sort(key=lambda each: list(KINDS_OF_CHANGE).index(each.change))
+    return WhatChanged((before.model, after.model), f"{before.task}, {name}", len(before.ids), shares, found)
+
+
+def _response_in(line: Mapping[str, Any]) -> str:
+    response = line.get("filtered_resps")
+    response = response[0] if isinstance(response, list) and len(response) == 1 else response
+    return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+
+
+def _answer_in(line: Mapping[str, Any]) -> str:
+    """The response of a document, or the place of the most likely one of several scored answers."""
+    scored = line.get("filtered_resps")
+    if isinstance(scored, list) and len(scored) > 1 and all(isinstance(each, list) and each for each in scored):
+        with suppress(TypeError, ValueError):
+            return str(int(np.argmax([float(each[0]) for each in scored])))
+    return _response_in(line)
+
+
+def as_jsonl(found: Sequence[WhatChanged]) -> str:
+    """Write the answers, one per line."""
+    return "".join(json.dumps(each._asdict(), ensure_ascii=False) + "\n" for one in found for each in one.answers)

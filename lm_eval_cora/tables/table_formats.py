@@ -1,0 +1,153 @@
+"""The formats of tables: Markdown, which terminals show, too, LaTeX (booktabs) and CSV."""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
+from math import isnan
+from typing import NamedTuple
+from unicodedata import category, east_asian_width
+
+from lm_eval_cora.questions.question import printable
+from lm_eval_cora.tables.number import FALLS, Number
+from lm_eval_cora.tables.table import Cell, Table
+from lm_eval_cora.writing import free_name
+
+
+def table_as_text(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """Format a table as Markdown, also for terminals."""
+    # In Markdown a line break ends the row and a bar ends the cell.
+    lines = [[one_line(cell) for cell in line] for line in (columns, *rows)]
+    shown = []
+    for place, texts in enumerate(zip(*lines, strict=True)):
+        cells = [row[place] for row in rows]
+        is_left = not place or all(isinstance(cell, str) and not cell[:1].isdigit() for cell in cells)
+        width = max(_width(texts[0]) + 2, *map(_width, texts))
+        gaps = [" " * (width - _width(text)) for text in texts]
+        pairs = zip(texts, gaps, strict=True)
+        head, *padded = [f" {text}{gap} " if is_left else f" {gap}{text} " for text, gap in pairs]
+        line, end = "-" * (width + 1), ":" if rows else "-"
+        shown.append([head, f"{end}{line}" if is_left else f"{line}{end}", *padded])
+    return "\n".join(f"|{'|'.join(line)}|" for line in zip(*shown, strict=True))
+
+
+def _width(text: str) -> int:
+    """The number of columns of a terminal that a text takes."""
+    shown = [one for one in text if category(one) not in ("Mn", "Me", "Cf")]
+    return len(shown) + sum(east_asian_width(one) in "WF" for one in shown)
+
+
+def one_line(cell: Cell) -> str:
+    """A cell as Markdown on one line, without HTML."""
+    text = f"{cell:,}" if isinstance(cell, int) else str(cell)
+    if isinstance(cell, Number) and cell.best:
+        return f"**{text}**"
+    # Escape the ends of Markdown cells and the starts of HTML tags, because responses are untrusted text.
+    return " ".join(text.split()).translate({ord("\\"): "\\\\", ord("|"): "\\|", ord("<"): "&lt;"})
+
+
+def as_markdown(tables: Iterable[Table]) -> str:
+    """Write tables as Markdown, each with its title and note."""
+    return "\n".join(
+        f"### {one_line(table.title)}\n\n{table_as_text(table.columns, table.rows)}\n\n{table.note}\n"
+        for table in tables
+    )
+
+
+# ---- LaTeX
+_NAMES = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
+_ESCAPED = {ord(character): rf"\text{name}{{}}" for character, name in _NAMES.items()} | {
+    ord(character): f"\\{character}" for character in "&%$#_{}"
+}
+_ESCAPED[ord("\u2212")] = "$-$"
+_ESCAPED[ord(FALLS)] = r"$\searrow$"
+"""Characters with a meaning in LaTeX."""
+
+_INTERVAL = re.compile(r"([-+]?[\d.]+) to ([-+]?[\d.]+)")
+_POWER = re.compile(r"([\d.]+)e([-+]\d+)")
+_OF_A_COLUMN = 4  # largest number of columns of a table that fits into a column of text
+
+
+def as_latex(tables: Iterable[Table]) -> str:
+    """Write tables as LaTeX, each with a caption and a label."""
+    taken = set[str]()
+    return "\n".join(_latex_table(table, taken) for table in tables)
+
+
+def _latex_table(table: Table, taken: set[str]) -> str:
+    label = free_name(table.title.replace("_", "-"), taken)
+    rows = "\n".join(" & ".join(map(_cell, row)) + r" \\" for row in table.rows)
+    kind = "table*" if len(table.columns) > _OF_A_COLUMN else "table"  # over both columns of the page
+    return rf"""\begin{{{kind}}}
+\centering
+\small
+\setlength{{\tabcolsep}}{{4pt}}
+\caption{{{escaped(table.title.rstrip("."))}. {escaped(table.note)}}}
+\label{{tab:{label}}}
+\begin{{tabular}}{{l{"r" * (len(table.columns) - 1)}}}
+\toprule
+{" & ".join(map(escaped, table.columns))} \\
+\midrule
+{rows}
+\bottomrule
+\end{{tabular}}
+\end{{{kind}}}
+"""
+
+
+def _cell(cell: Cell) -> str:
+    text = f"{cell:,}" if isinstance(cell, int) else str(cell)
+    if isinstance(cell, Number) and not isnan(cell.value):
+        text = text.replace("±", r"\pm").replace(FALLS, r"\searrow")
+        return rf"$\mathbf{{{text}}}$" if cell.best else f"${text}$"
+    if interval := _INTERVAL.fullmatch(text):
+        return f"$[{interval[1]}, {interval[2]}]$"
+    if power := _POWER.fullmatch(text):
+        return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
+    return escaped(text).replace(" - ", " $-$ ")
+
+
+def escaped(text: str) -> str:
+    """Escape the characters that LaTeX would interpret, and put the text on one line."""
+    return printable(text).translate(_ESCAPED)
+
+
+# ---- CSV
+def as_csv(tables: Iterable[Table]) -> str:
+    """Write tables with the same columns as one of CSV."""
+    every = list(tables)
+    return csv_of(every[0].columns, (row for table in every for row in table.rows)) if every else ""
+
+
+def csv_of(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Write rows as CSV; undefined numbers are empty."""
+    # A text that a spreadsheet would compute as a formula gets an apostrophe in front of it, as OWASP recommends.
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _csv_cell(cell: Cell) -> str:
+    if isinstance(cell, Number):
+        cell = cell.value
+    if not isinstance(cell, str):
+        return "" if isnan(cell) else repr(cell)
+    text = cell.replace("\r", " ")  # before Python 3.13, csv does not quote it
+    return f"'{text}" if text.lstrip().startswith(("=", "+", "-", "@")) or text[:1].isspace() else text
+
+
+class TableFormat(NamedTuple):
+    """A format of tables for papers and spreadsheets."""
+
+    write: Callable[[Iterable[Table]], str]
+    has_all_digits: bool = False  # it gets one table with all digits, instead of those that a paper prints
+
+
+TABLE_FORMATS = {
+    "latex": TableFormat(as_latex),
+    "markdown": TableFormat(as_markdown),
+    "csv": TableFormat(as_csv, has_all_digits=True),
+}
+"""The formats of the commands `export` and `compare`, by name."""
