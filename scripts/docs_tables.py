@@ -150,14 +150,30 @@ def kinds_tables() -> str:
         found = counts(probe, 5)
         title = f"### {probe.study}: `{probe.name}`\n\n"
         if set(found) <= set(probe.kinds):
-            rows = [[f"`{kind}`", str(count), probe.kinds[kind]] for kind, count in found.items()]
-            parts.append(title + table(["kind", "variants", "meaning"], rows))
+            parts.append(title + table(["kind", "variants", "meaning"], kind_rows(probe, found)))
         elif len(found) == 1:
             parts.append(f"{title}{found.popitem()[1]} samples of one prompt.\n")
         else:
             text = f"The kinds are the names of the templates; without templates of your own: {code(found)}."
             parts.append(title + textwrap.fill(text, 120, break_on_hyphens=False) + "\n")
     return "\n".join(parts)
+
+
+def kind_rows(probe: Probe, found: Mapping[str, int]) -> list[list[str]]:
+    """A row for each kind; kinds that differ in a number or a letter share one."""
+    alike: dict[str, list[str]] = {}
+    for kind in found:
+        alike.setdefault(re.sub(r"(?<=_)([A-Z]|\d+)(?=_|$)", "n", kind), []).append(kind)
+    rows = []
+    for name, kinds in alike.items():
+        numbers = [str(found[kind]) for kind in kinds]
+        meaning = probe.kinds[kinds[0]]
+        if len(kinds) > 1:
+            values = re.findall(r"_([A-Z]|\d+)(?=_| |$)", " ".join(kinds))
+            meaning = f"{re.sub(rf'(?<![a-z]){values[0]}(?![a-z])', 'n', meaning, count=1)} n: {', '.join(values)}."
+            numbers = [f"{numbers[0]} each"] if len(set(numbers)) == 1 else numbers
+        rows.append([f"`{name}`", ", ".join(numbers), meaning])
+    return rows
 
 
 def options_table() -> str:
