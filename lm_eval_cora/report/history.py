@@ -1,8 +1,9 @@
 """The versions of a model over time: scores by date, and the paired difference to the version before."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import inf, nan
 from os.path import commonprefix
@@ -12,7 +13,6 @@ from typing import Any
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
-from lm_eval_cora.metrics.entries import is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import first_few
@@ -20,16 +20,16 @@ from lm_eval_cora.report.canvas import PIECE
 from lm_eval_cora.report.content import History, Line, Report, Section
 from lm_eval_cora.report.headline import spoken
 from lm_eval_cora.runs.comparable import not_comparable
-from lm_eval_cora.runs.files import SamplesFile, find_files, grouped_by, short_names
-from lm_eval_cora.runs.grouping import RunReader, is_answers_file, labelled, with_labels
+from lm_eval_cora.runs.files import grouped_by, short_names
+from lm_eval_cora.runs.grouping import Inputs, Labels, RunReader, with_labels
 from lm_eval_cora.runs.model_run import Run, check_metric, first_defined
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Cell, Table
 
 NOTE = (
-    "The versions are sorted by the date of the run. Differences are new minus old, paired by question: a version "
-    "minus the one before it. Their intervals hold for all versions of a line together. A line is broken where two "
-    "versions were not asked the same."
+    "The versions are sorted by the date in the names of their files; if one has none, by the order of the arguments. "
+    "Differences are new minus old, paired by question: a version minus the one before it. The intervals of a line "
+    "hold together, with each version to the last. A line is broken where two versions were not asked the same."
 )
 
 _DIFFERENCE = ("new minus old", "95% of the difference")
@@ -39,164 +39,174 @@ _OF_CORA = ("mcqa", "bmca@1.0")  # they tell on which side of its maximum CoRA i
 
 @dataclass(frozen=True)
 class Version:
-    """A run of a task by one version of the model, with the compared metrics and their changes since the one before."""
+    """A run of a task by one version of the model, without its answers."""
 
-    label: str  # distinguishes it from the other versions: name, date or both
-    date: str  # as in the harness' file names
-    estimates: Mapping[str, Estimate]
-    signature: str
+    run: Run
     not_comparable: str = ""  # reason why it cannot be compared with the version before
-    changes: Mapping[str, Difference] = field(default_factory=dict)
-    better: Collection[str] = ()  # the metrics of which a higher value is better
+
+    @property
+    def label(self) -> str:
+        """The name of the version: as model of its run."""
+        return self.run.model
 
     def estimate(self, metric: str) -> Estimate:
         """The metric; undefined if the version lacks it."""
-        return self.estimates.get(metric, UNDEFINED)
+        return self.run.estimates.get(metric, UNDEFINED)
+
+    def improves_with(self, metric: str) -> bool:
+        """Whether a higher value of a metric is better; not so where CoRA falls."""
+        falls = metric == "cora" and cora_falls(*(self.estimate(name).value for name in _OF_CORA))
+        return self.run.higher.get(metric, False) and not falls
 
 
 @dataclass(frozen=True)
 class TaskHistory:
-    """The versions of a task by date, and the metrics to show."""
+    """The versions of a task in order, and the metrics to show."""
 
     task: str
     metrics: Sequence[str]
     versions: Sequence[Version]
+
+    @cached_property
+    def lines(self) -> list[range]:
+        """The places of versions that can be compared with each other."""
+        starts = [place for place, version in enumerate(self.versions) if version.not_comparable or not place]
+        return [range(*ends) for ends in pairwise([*starts, len(self.versions)])]
+
+    def differences(self, metric: str) -> dict[tuple[int, int], Difference]:
+        """The differences of each version to the one before and to the last one of its line, by their places.
+
+        The intervals of a line together. So they also hold for the best version, which the values decide.
+        """
+        found: dict[tuple[int, int], Difference] = {}
+        for line in self.lines:
+            pairs = list(dict.fromkeys([*pairwise(line), *((place, line[-1]) for place in line[:-1])]))
+            estimates = [self.versions[place].estimate(metric) for place in line]
+            inside = [(before - line.start, after - line.start) for before, after in pairs]
+            found |= zip(pairs, together(estimates, inside), strict=True)
+        return found
 
 
 def read_history(
     paths: Sequence[Path],
     *,
     reader: Reader | None = None,
-    labels: Mapping[Path, str] | None = None,
+    labels: Labels | None = None,
     metrics: Sequence[str] = (),
 ) -> tuple[list[TaskHistory], list[str]]:
     """Read the runs below some paths as versions of one model. Runs of a task with the same model and date are one."""
-    files = list(_named(paths, labels or {}))
-    names = _labels_of(files)
-    notes: list[str] = []
     histories: list[TaskHistory] = []
+    notes: list[str] = []
     known: dict[str, None] = {}
-    with RunReader(reader) as readers:
-        readers.plan([file] for file in sorted(files, key=lambda file: (file.task, file.date, file.model)))
-        for _, of_task in sorted(grouped_by(files, lambda file: file.task).items()):
-            histories += _histories(of_task, names, readers, metrics, notes, known)
+    with RunReader(reader, labels) as readers:
+        inputs = readers.inputs(paths, lambda file: file.date)
+        # Only logs themselves tell which task they are of.
+        tasks = grouped_by(inputs, lambda one: one.files[0].task if one.files else "")
+        read = [_versions(_in_order(own, paths), readers, metrics, known) for own in tasks.values()]
+    lines = _with_names([line for own in read for line in own])
+    for line in lines:
+        for before, version in pairwise([line[0], *line]):
+            run = version.run
+            notes += [f"{run.model}, {run.name}: {note}" for note in run.notes]
+            if version.not_comparable:
+                pair = f"{before.label} and {run.model}"
+                notes.append(f"{run.task}: {pair} are not comparable: {version.not_comparable}")
+    for last, line in zip(with_labels([line[-1].run for line in lines]), lines, strict=True):
+        lead = first_defined(last.probe.ranked_by, [version.run.estimates for version in line])
+        if shown := metrics or [name for name in [lead] if name]:
+            histories.append(TaskHistory(last.task, shown, line))
     for name in metrics:
         check_metric(name, known)
     if not any(len(history.versions) > 1 for history in histories):
-        found = [f"one of {history.task} ({history.versions[0].label})" for history in histories]
-        others = sorted({file.task for file in files} - {history.task for history in histories})
-        none = f"none, only runs of other tasks ({first_few(others)})," if others else "none"
-        raise UserError(
-            f"--history: expected two or more runs of the same lm-eval-cora task, got {' and '.join(found) or none} in "
-            f"{', '.join(map(str, paths))}. Pass a folder with the outputs of several versions with --log_samples"
-        )
-    return histories, notes
+        raise _too_few(histories, readers, paths)
+    return histories, notes + readers.notes
 
 
-def _named(paths: Sequence[Path], labels: Mapping[Path, str]) -> Iterator[SamplesFile]:
-    seen: set[Path] = set()
-    for path in paths:
-        if is_answers_file(path):
-            raise UserError(f"{path}: --history needs runs of the harness, because a file of answers has no date")
-        for file in labelled(find_files(path), path, labels):
-            if (real := file.path.resolve()) not in seen:
-                seen.add(real)
-                yield file
+def _in_order(inputs: Sequence[Inputs], paths: Sequence[Path]) -> list[Inputs]:
+    """By date, if all have one in the names of their files; else in the order of the paths, then by name."""
+    if all(one.date for one in inputs):
+        return sorted(inputs, key=lambda one: (one.date, one.files[0].model if one.files else one.file.name))
+    return sorted(inputs, key=lambda one: (paths.index(one.path), one.file.name))
 
 
-def _labels_of(files: Sequence[SamplesFile]) -> dict[tuple[str, str], str]:
-    """The label of each model and date: the date if there is one model, the name if it has one date, else both."""
-    names = short_names(file.model for file in files)
-    runs = Counter((file.task, file.model) for file in files)
-    repeated = {model for (_, model), count in runs.items() if count > 1}
-    labels = {}
-    for file in files:
-        day, _, time = file.date.partition("T")
-        date = f"{day} {time[:8].replace('-', ':')}".strip() if file.model in repeated else ""
-        name = names[file.model] if len(names) > 1 else ""
-        labels[file.model, file.date] = " ".join(filter(None, (name, date))) or names[file.model]
-    return labels
-
-
-def _histories(
-    files: Sequence[SamplesFile],
-    names: Mapping[tuple[str, str], str],
-    readers: RunReader,
-    metrics: Sequence[str],
-    notes: list[str],
-    known: dict[str, None],
-) -> list[TaskHistory]:
-    """Make the history of each filter of a task. Only two runs are in memory at a time."""
-    latest: dict[str, Run] = {}
-    versions: dict[str, list[Version]] = {}
-    for (date, model), of_version in sorted(grouped_by(files, lambda file: (file.date, file.model)).items()):
-        label = names[model, date]
-        runs, lost = readers.merged(of_version)
-        notes += [f"{label}, {of_version[0].task}: {note}" for note in (runs[0].notes if runs else lost)]
-        for run in (replace(run, model=label) for run in runs):
-            entries = {entry["metric"]: entry for entry in run.entries}
-            wanted = [name for name in (*(metrics or run.probe.ranked_by), *_OF_CORA) if name in entries]
-            computed = {name: run.function(entries[name])(run.table) for name in wanted}
-            estimates = {name: value for name, value in computed.items() if isinstance(value, Estimate)}
-            known |= dict.fromkeys([*(name for name, entry in entries.items() if is_in_table(entry)), *estimates])
-            before = latest.get(run.part)
+def _versions(
+    inputs: Iterable[Inputs], readers: RunReader, metrics: Sequence[str], known: dict[str, None]
+) -> Iterable[list[Version]]:
+    """Read the versions of each task and filter. Of each, only the answers of two are in memory at a time."""
+    latest: dict[tuple[str, str], Run] = {}
+    versions: dict[tuple[str, str], list[Version]] = {}
+    for one in inputs:
+        for run in readers.read_inputs(one):
+            before = latest.get(key := (run.name, run.part))
             why = not_comparable(before, run) if before else ""
-            if before and why:
-                notes.append(f"{run.task}: {before.model} and {run.model} are not comparable: {why}")
-            falls = cora_falls(*(estimates.get(name, UNDEFINED).value for name in _OF_CORA))
-            better = [
-                name for name in wanted if entries[name].get("higher_is_better") and not (name == "cora" and falls)
-            ]
-            version = Version(run.model, date, estimates, run.signature, why, better=better)
-            versions.setdefault(run.part, []).append(version)
-            latest[run.part] = run
-    histories = []
-    for run in with_labels(list(latest.values())):
-        own = versions[run.part]
-        lead = first_defined(run.probe.ranked_by, [version.estimates for version in own])
-        if shown := metrics or [name for name in [lead] if name]:
-            histories.append(TaskHistory(run.task, shown, _with_changes(own, shown)))
-    return histories
+            light = run.without_answers((*metrics, *run.probe.ranked_by, *_OF_CORA))
+            versions.setdefault(key, []).append(Version(light, why))
+            known |= dict.fromkeys(run.estimates)
+            latest[key] = run
+    return versions.values()
 
 
-def _with_changes(versions: Sequence[Version], metrics: Sequence[str]) -> list[Version]:
-    """Add the differences to the version before. Their intervals hold together for versions that are comparable."""
-    starts = [place for place, version in enumerate(versions) if version.not_comparable or not place]
-    changed: list[Version] = []
-    for start, end in zip(starts, [*starts[1:], len(versions)], strict=True):
-        line = versions[start:end]
-        pairs = [(place, place + 1) for place in range(len(line) - 1)]
-        changes = [together([version.estimate(name) for version in line], pairs) for name in metrics]
-        changed.append(line[0])
-        for version, own in zip(line[1:], zip(*changes, strict=True), strict=True):
-            changed.append(replace(version, changes=dict(zip(metrics, own, strict=True))))
-    return changed
+def _with_names(lines: Sequence[Sequence[Version]]) -> list[list[Version]]:
+    """Name the versions: by the date if there is one model, by the model if it has one date, else by both."""
+    runs = [version.run for line in lines for version in line]
+    names = short_names(run.model for run in runs)
+    counts = Counter((run.task, run.model) for run in runs)
+    repeated = {model for (_, model), count in counts.items() if count > 1}
+    named = []
+    for line in lines:
+        seen = Counter[str]()
+        own = []
+        for version in line:
+            run = version.run
+            seen[run.model] += 1
+            day, _, time = run.date.partition("T")
+            when = f"{day} {time[:8].replace('-', ':')}" if run.date else str(seen[run.model])
+            parts = names[run.model] if len(names) > 1 else "", when if run.model in repeated else ""
+            label = " ".join(filter(None, parts)) or names[run.model]
+            own.append(replace(version, run=replace(run, model=label)))
+        named.append(own)
+    return named
+
+
+def _too_few(histories: Sequence[TaskHistory], readers: RunReader, paths: Iterable[Path]) -> UserError:
+    found = [f"one of {history.task} ({history.versions[0].label})" for history in histories]
+    reasons = "".join(f". Not read: {first_few(readers.other_tasks)}" if readers.other_tasks else "")
+    return UserError(
+        f"--history: expected two or more runs of the same task, got {' and '.join(found) or 'none'} in "
+        f"{', '.join(map(str, paths))}. Pass a folder with the outputs of several versions with --log_samples{reasons}"
+    )
 
 
 def summary_of(histories: Sequence[TaskHistory]) -> str:
     """Which version of each task is the best, how the last one compares with it, and which changes are certain."""
     shown = [(history, metric) for history in histories for metric in history.metrics]
     texts = [f"{history.task}, {spoken(metric)}: {_summary(history, metric)}" for history, metric in shown]
-    falls = any(metric == "cora" and metric not in one.better for history, metric in shown for one in history.versions)
+    falls = any(
+        metric == "cora" and not version.improves_with(metric) for one, metric in shown for version in one.versions
+    )
     return " ".join([*texts, CORA_FALLS] if falls else texts)
 
 
 def _summary(history: TaskHistory, metric: str) -> str:
     """The sentences about one metric, among the versions that can be compared with the last one."""
-    start = max(place for place, version in enumerate(history.versions) if version.not_comparable or not place)
-    line = history.versions[start:]
-    estimates, last = [version.estimate(metric) for version in line], len(line) - 1
-    texts = [f"{version.label} ({Number.of(version.estimate(metric))})" for version in line]
-    best = max(range(len(line)), key=lambda place: (estimates[place].value > -inf, estimates[place].value))
-    if best != last:  # the interval holds for all versions, because it was not known before which one is the best
-        (change,) = together(estimates, [(best, last)], [(place, last) for place in range(last)])
-        texts[last] += f", {'certainly lower' if differs(change) else 'not certainly different from it'}"
+    line, versions, changes = history.lines[-1], history.versions, history.differences(metric)
+    first, last = line[0], line[-1]
+    values = {place: versions[place].estimate(metric).value for place in line}
+    best = max(line, key=lambda place: (values[place] > -inf, values[place]))
+    texts = {place: f"{versions[place].label} ({Number.of(versions[place].estimate(metric))})" for place in line}
+    if best != last:
+        is_lower = differs(changes[best, last])
+        texts[last] += f", {'certainly lower' if is_lower else 'not certainly different from it'}"
+    if last > first + 1:
+        difference, interval = Number.of_difference(changes[first, last]).with_interval
+        texts[last] += f". Since {versions[first].label}: {difference} ({interval})"
+    shown = [*pairwise(range(len(versions))), *([(first, last)] if last > first + 1 else [])]
     certain = [
-        f"{before.label} to {after.label} ({after.changes[metric].value:+.3f})"
-        for before, after in pairwise(history.versions)
-        if after.changes and differs(after.changes[metric])
+        f"{versions[before].label} to {versions[after].label} ({change.value:+.3f})"
+        for before, after in shown
+        if (change := changes.get((before, after))) and differs(change)
     ]
-    word = "Best" if all(metric in version.better for version in line) else "Highest"
+    word = "Best" if all(versions[place].improves_with(metric) for place in line) else "Highest"
     return f"{word}: {texts[best]}. Last: {texts[last]}. Certain changes: {', '.join(certain) or 'none'}."
 
 
@@ -216,24 +226,28 @@ def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
         Table(
             f"{history.task}: {spoken(metric)} of the versions",
             ["version", "date", spoken(metric), "95%", *_DIFFERENCE],
-            [_row(version, metric) for version in history.versions],
+            [_row(history, place, metric) for place in range(len(history.versions))],
         )
         for history in histories
         for metric in history.metrics
     ]
 
 
-def _row(version: Version, metric: str) -> list[Cell]:
-    change: tuple[Cell, Cell] = ("not comparable" if version.not_comparable else "", "")
-    if version.changes:
-        change = Number.of_difference(version.changes[metric]).with_interval
-    return [version.label, version.date[:10], *Number.of(version.estimate(metric)).with_interval, *change]
+def _row(history: TaskHistory, place: int, metric: str) -> list[Cell]:
+    version = history.versions[place]
+    difference: tuple[Cell, Cell] = ("not comparable" if version.not_comparable else "", "")
+    if change := history.differences(metric).get((place - 1, place)):
+        difference = Number.of_difference(change).with_interval
+    run = version.run
+    return [run.model, run.date[:10], *Number.of(version.estimate(metric)).with_interval, *difference]
 
 
 def chart_of(histories: Sequence[TaskHistory]) -> History:
     """The chart of all tasks: a line per task and metric over the versions."""
-    by_date = sorted((version.date, version.label) for history in histories for version in history.versions)
-    labels = list(dict.fromkeys(label for _, label in by_date))
+    runs = [version.run for history in histories for version in history.versions]
+    if all(run.date for run in runs):
+        runs.sort(key=lambda run: (run.date, run.model))
+    labels = list(dict.fromkeys(run.model for run in runs))
     shown = list(dict.fromkeys(spoken(metric) for history in histories for metric in history.metrics))
     title = f"{' and '.join(shown)} of the versions"
     rows = [[table.title.partition(":")[0], *row] for table in tables_of(histories) for row in table.rows]
@@ -260,7 +274,9 @@ def report_of(histories: Sequence[TaskHistory], notes: Sequence[str], title: str
     versions = [(history.task, version) for history in histories for version in history.versions]
     count = len({version.label for _, version in versions})
     subtitle = f"{count} versions, the oldest first. {summary_of(histories)}"
-    signatures = [(f"{task}, {version.label}", version.signature) for task, version in versions if version.signature]
+    signatures = [
+        (f"{task}, {version.label}", version.run.signature) for task, version in versions if version.run.signature
+    ]
     shown = [(about, why) for about, _, why in (note.partition(": ") for note in notes)]
     return Report(
         title, [Section("Versions", subtitle, [chart_of(histories), *tables_of(histories)], signatures, shown)]
@@ -269,19 +285,22 @@ def report_of(histories: Sequence[TaskHistory], notes: Sequence[str], title: str
 
 def as_json(histories: Sequence[TaskHistory]) -> Any:
     """The histories with all digits, undefined numbers as null."""
-    return for_json(
-        [
-            {
-                "task": history.task,
-                "versions": [_version_as_json(version, history.metrics) for version in history.versions],
-            }
-            for history in histories
-        ]
-    )
+    return for_json([{"task": one.task, "versions": [*_versions_as_json(one)]} for one in histories])
 
 
-def _version_as_json(version: Version, metrics: Sequence[str]) -> dict[str, Any]:
-    facts = {name: getattr(version, name) or None for name in ("date", "signature", "not_comparable")}
-    differences = {metric: {"difference": version.changes.get(metric, _NO_DIFFERENCE)} for metric in metrics}
-    values = {metric: for_json(version.estimate(metric)) | own for metric, own in differences.items()}
-    return {"version": version.label, **facts, "metrics": values}
+def _versions_as_json(history: TaskHistory) -> Iterator[dict[str, Any]]:
+    differences = {metric: history.differences(metric) for metric in history.metrics}
+    ends = {line[-1] for line in history.lines}
+    for place, version in enumerate(history.versions):
+        end = next(end for end in sorted(ends) if end >= place)
+        metrics = {}
+        for metric, found in differences.items():
+            changes = {"difference": (place - 1, place), "to_last": (place, end)}
+            own = {name: found.get(pair, _NO_DIFFERENCE) for name, pair in changes.items()}
+            metrics[metric] = for_json(version.estimate(metric)) | own
+        facts = {"date": version.run.date, "signature": version.run.signature, "not_comparable": version.not_comparable}
+        yield {
+            "version": version.label,
+            **{name: value or None for name, value in facts.items()},
+            "metrics": metrics,
+        }

@@ -1,5 +1,6 @@
 """The versions of a model over time."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from lm_eval_cora.report.history import (
 )
 from lm_eval_cora.report.markdown import as_markdown
 from lm_eval_cora.runs.grouping import read_runs
+from tests.support.leaderboards import SKY, entry, state_of_helm
 from tests.support.messages import tells, user_error
 from tests.support.simulated import knows
 from tests.support.written import otherwise, put, varied, write
@@ -32,9 +34,6 @@ def put_run(folder, rule, task, month, model, **options):  # type: ignore[no-unt
     for path in (written.samples, written.results):
         head, _, tail = path.name.rpartition("_")
         path.rename(path.with_name(f"{head}_2026-{month:02}{tail[7:]}"))
-
-
-Read = tuple[list[TaskHistory], list[str]]
 
 
 def better(doc):
@@ -54,7 +53,8 @@ def versions(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def history(versions):
-    return read_history([versions])
+    histories, notes = read_history([versions])
+    return histories, [note for note in notes if "follow the format" not in note]
 
 
 def test_versions_are_sorted_by_date_and_compared_with_the_one_before(history, versions):
@@ -63,13 +63,14 @@ def test_versions_are_sorted_by_date_and_compared_with_the_one_before(history, v
     assert [version.label for version in prompts.versions] == ["org/v1", "org/v2", "org/v3", "org/v4"]
     estimates = {run.model: run.estimates["cora"] for run in read_runs([versions]) if run.name == "cora_demo_prompts"}
     for version in prompts.versions:
-        assert tuple(version.estimates["cora"]) == tuple(estimates[version.label])
-    for before, after in zip(prompts.versions[:2], prompts.versions[1:3], strict=True):
-        alone = difference(estimates[before.label], estimates[after.label])
-        together = after.changes["cora"]
+        assert tuple(version.estimate("cora")) == tuple(estimates[version.label])
+        assert len(version.run.ids) == 0  # it does not keep the answers
+    changes = prompts.differences("cora")
+    assert changes.keys() == {(0, 1), (1, 2), (0, 2)}
+    for (before, after), together in changes.items():
+        alone = difference(*(estimates[prompts.versions[place].label] for place in (before, after)))
         assert together[:2] == alone[:2]
-        assert together.low <= alone.low <= alone.high <= together.high  # it holds for both differences together
-    assert not prompts.versions[0].changes
+        assert together.low <= alone.low <= alone.high <= together.high  # it holds for all differences together
 
 
 def test_other_settings_break_the_line_and_are_named(history):
@@ -83,30 +84,54 @@ def test_other_settings_break_the_line_and_are_named(history):
     assert list(chart.lines[0].breaks) == [3]
 
 
-def of(label, value, *, better=("cora",), before=None):
-    """A version with 100 questions, of which the first ones are right."""
-    right = (np.arange(100) < round(100 * value)).astype(float)
-    estimates = {"cora": mean_of(right)}
-    changes = {"cora": difference(before.estimates["cora"], estimates["cora"])} if before else {}
-    return Version(label, "", estimates, "", changes=changes, better=better)
+def versions_of(*values, higher=True, places=100):
+    """Versions with these shares of 100 questions, of which the first ones are right."""
+    right = [np.arange(places) < round(places * value) for value in values]
+    scores = [{"cora": mean_of(each.astype(float))} for each in right]
+    runs = [entry(f"v{place}", 0, scores=own, higher={"cora": higher}) for place, own in enumerate(scores, start=1)]
+    return TaskHistory("t", ["cora"], list(map(Version, runs)))
 
 
 def test_the_summary_names_the_best_version_the_last_one_and_certain_changes():
-    first = of("v1", 0.3)
-    second = of("v2", 0.6, before=first)
-    third = of("v3", 0.58, before=second)
-    history = TaskHistory("t", ["cora"], [first, second, third])
-    assert summary_of([history]) == (
+    assert summary_of([versions_of(0.3, 0.6, 0.58)]) == (
         "t, CoRA: Best: v2 (0.600 ± 0.049). Last: v3 (0.580 ± 0.050), not certainly different from it. "
-        "Certain changes: v1 to v2 (+0.300)."
+        "Since v1: +0.280 ± 0.045 (+0.190 to +0.392). Certain changes: v1 to v2 (+0.300), v1 to v3 (+0.280)."
     )
-    lower = of("v4", 0.2, before=third, better=())  # where a higher CoRA is not better
-    fallen = summary_of([replace(history, versions=[first, second, third, lower])])
+    fallen = summary_of([versions_of(0.3, 0.6, 0.58, 0.2, higher=False)])  # where a higher CoRA is not better
     assert tells(fallen, "Highest: v2 (", "Last: v4 (0.200 ± 0.040), certainly lower.", "v1 to v2", "v3 to v4 (-0.380)")
     assert fallen.endswith(CORA_FALLS)
-    alone = replace(lower, not_comparable="another seed", changes={})
-    text = summary_of([replace(history, versions=[first, alone])])
-    assert tells(text, "Highest: v4 (", "Last: v4 (0.200 ± 0.040). Certain changes: none.")
+    first, last = versions_of(0.3, 0.2, higher=False).versions
+    alone = TaskHistory("t", ["cora"], [first, replace(last, not_comparable="another seed")])
+    assert tells(summary_of([alone]), "Highest: v2 (", "Last: v2 (0.200 ± 0.040). Certain changes: none.")
+
+
+def test_a_slow_drift_is_seen():
+    """No version differs certainly from the one before, but the last one does from the first one."""
+    drift = versions_of(0.5, 0.54, 0.58, 0.62)
+    assert summary_of([drift]).endswith("Certain changes: v1 to v4 (+0.120).")
+    (found,) = as_json([drift])
+    first = found["versions"][0]["metrics"]["cora"]
+    assert first["to_last"]["low"] > 0
+    assert first["difference"]["value"] is None
+
+
+def test_logs_and_answers_are_versions_too(tmp_path):
+    """Without a date in their names they are in the order of the arguments, and labels name them."""
+    lines = ["question,picked,answer", *(f"q{number},a,a" for number in range(9))]
+    paths = [put(tmp_path / f"{name}.csv", [*lines, f"x,{name},a"]) for name in "ba"]
+    (answers,), _ = read_history(paths, labels={paths[0]: "First"})
+    assert [(version.label, version.estimate("acc").value) for version in answers.versions] == [
+        ("First", 0.9),
+        ("a", 1),
+    ]
+    for version, text in (("v1", "B"), ("v2", "A")):
+        state = json.dumps(state_of_helm("m", *SKY)[0]).replace('"text": "A"', f'"text": "{text}"')
+        put(tmp_path / "runs" / version / "sky" / "scenario_state.json", [state])
+    (sky,), _ = read_history([tmp_path / "runs" / version for version in ("v1", "v2")])
+    assert (sky.task, [(version.label, version.estimate("acc").value) for version in sky.versions]) == (
+        "sky",
+        [("1", 0), ("2", 1)],
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,8 +184,6 @@ def test_one_version_is_an_error(versions, tmp_path):
         read_history([versions / "1"])
     with user_error("got none in"):
         read_history([tmp_path])
-    with user_error("a file of answers has no date"):
-        read_history([put(tmp_path / "answers.csv", ["question,picked,answer", "q,a,a"])])
 
 
 def test_the_page_and_json_have_the_same_numbers(history):
