@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.paired import distinguishable_groups
 from lm_eval_cora.questions.messages import counted, first_few
@@ -24,7 +25,7 @@ from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Table
 
 REPORT = "report.html"  # name of a page beside the files of a run, to which the leaderboard links
-BESIDE = ("mcqa", "bmca@1.0", "invalid")  # metrics beside the one that ranks the models
+BESIDE = ("mcqa", ALL_RIGHT, "invalid")  # metrics beside the one that ranks the models
 _OF_THE_TASK = ("task", "revision", "exemplars", "data_files")  # settings that belong to a benchmark
 _NAMED = 3  # number of other tables that a sentence names
 CHARTED = 40  # number of models that a chart has at most

@@ -6,6 +6,7 @@ from itertools import combinations
 from math import isnan, nan
 
 from lm_eval_cora import metrics
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.estimate import FEW, UNDEFINED, Estimate
@@ -183,7 +184,7 @@ def _all_right(run: Run) -> Estimate:
     """BMCA(1.0): the share of questions with all variants right. Undefined if the run has no originals."""
     if "mcqa" not in run.estimates:
         return UNDEFINED
-    known = run.estimates.get("bmca@1.0")
+    known = run.estimates.get(ALL_RIGHT)
     return known or despite_skipped(partial(metrics.bmca, level=1.0), run.table, of_originals=False)
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
+from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
+from lm_eval_cora.metrics.facts import falls
 from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.report.canvas import PIECE
@@ -23,6 +24,7 @@ from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import grouped_by, short_names
 from lm_eval_cora.runs.grouping import Inputs, Labels, RunReader, with_labels
 from lm_eval_cora.runs.model_run import Run, check_metric, first_defined
+from lm_eval_cora.runs.task_files import facts_named
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Cell, Table
 
@@ -34,7 +36,6 @@ NOTE = (
 
 _DIFFERENCE = ("new minus old", "95% of the difference")
 _NO_DIFFERENCE = Difference(nan, nan, nan, nan)
-_OF_CORA = ("mcqa", "bmca@1.0")  # they tell on which side of its maximum CoRA is
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,7 @@ class Version:
 
     def improves_with(self, metric: str) -> bool:
         """Whether a higher value of a metric is better; not so where CoRA falls."""
-        falls = metric == "cora" and cora_falls(*(self.estimate(name).value for name in _OF_CORA))
-        return self.run.higher.get(metric, False) and not falls
+        return self.run.higher.get(metric, False) and not falls(metric, self.run.estimates)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,8 @@ def _versions(
         for run in readers.read_inputs(one):
             before = latest.get(key := (run.name, run.part))
             why = not_comparable(before, run) if before else ""
-            light = run.without_answers((*metrics, *run.probe.ranked_by, *_OF_CORA))
+            named = (*metrics, *run.probe.ranked_by)
+            light = run.without_answers((*named, *(side for name in named for side in facts_named(name).sides)))
             versions.setdefault(key, []).append(Version(light, why))
             known |= dict.fromkeys(run.estimates)
             latest[key] = run

@@ -19,6 +19,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from lm_eval_cora import __version__
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.report.boards import Board, BoardRow
 from lm_eval_cora.report.canvas import template_text
@@ -36,7 +37,7 @@ from lm_eval_cora.writing import free_name
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
 COLUMNS = (
     *("model", "task", "table", "metric", "value", "stderr", "low", "high", "group", "mcqa", "mcqa_stderr"),
-    *("bmca@1.0", "bmca@1.0_stderr", "invalid", "questions", "date", "signature", "rank", "cora_falls"),
+    *(ALL_RIGHT, f"{ALL_RIGHT}_stderr", "invalid", "questions", "date", "signature", "rank", "cora_falls"),
 )  # of the CSV file
 
 
@@ -161,7 +162,7 @@ def boards_as_csv(boards: Sequence[Board]) -> str:
 
 
 def _line(board: Board, row: BoardRow) -> Sequence[str | float]:
-    mcqa, kept, run = row.number("mcqa"), row.number("bmca@1.0"), row.run
+    mcqa, kept, run = row.number("mcqa"), row.number(ALL_RIGHT), row.run
     return [
         *(run.model, board.task, board.title, board.metric, row.lead.value, row.lead.stderr, *row.lead.ends),
         *(row.group or "", mcqa.value, mcqa.stderr, kept.value, kept.stderr, row.number("invalid").value),

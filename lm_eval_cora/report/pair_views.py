@@ -17,8 +17,10 @@ from tqdm import tqdm
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT
+from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json, ratio_of
+from lm_eval_cora.metrics.facts import falls
 from lm_eval_cora.metrics.paired import METHODS, Difference, Pair, difference, pairs_by_metric, pairwise
 from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.questions.question import shorten
@@ -62,7 +64,7 @@ class Compared:
         """Compare runs in some metrics; without names in all metrics of two runs, and in the main ones of several."""
         pairs = compared_metrics([run.estimates for run in runs], baseline)
         if not metrics and len(runs) > 2 and has_answers(runs):
-            metrics = list(dict.fromkeys((lead_of(runs), "mcqa", "bmca@1.0")))
+            metrics = list(dict.fromkeys((lead_of(runs), "mcqa", ALL_RIGHT)))
         return cls(runs, pairs, {name: pairs[name] for name in metrics or pairs if name in pairs})
 
     @property
@@ -147,8 +149,13 @@ class Compared:
         """A table of some metrics with the sentences that explain it."""
         methods = {pair.method for name in names for pair in self.chosen[name].values()}
         explained = [reason for method, reason in METHODS.items() if method in methods]
-        falls = "cora" in names and any(map(_falls, self.runs))
-        sentences = [_NEW_MINUS_OLD, _TOGETHER if len(self.runs) > 2 else _ALONE, *explained, *[CORA_FALLS] * falls]
+        falls_for = [name for name in names if any(falls(name, run.estimates) for run in self.runs)]
+        sentences = [
+            _NEW_MINUS_OLD,
+            _TOGETHER if len(self.runs) > 2 else _ALONE,
+            *explained,
+            *[CORA_FALLS] * bool(falls_for),
+        ]
         return replace(table, note="\n".join([*before, *sentences, *after]))
 
 
@@ -161,11 +168,6 @@ def explanation_of(tables: Iterable[Table]) -> str:
 def has_answers(runs: Runs) -> bool:
     """Whether the answers of runs are known, and not only their scores."""
     return not any(run.scores for run in runs)
-
-
-def _falls(run: Run) -> bool:
-    right, full = (run.estimates.get(name, UNDEFINED).value for name in ("mcqa", "bmca@1.0"))
-    return cora_falls(right, full)
 
 
 def _starred(name: str, lead: str) -> str:

@@ -7,9 +7,11 @@ from itertools import chain
 from math import isnan, nan
 
 from lm_eval_cora import metrics
-from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT
+from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.entries import Entry, is_in_table, place_of, ranks_models
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
+from lm_eval_cora.metrics.facts import falls
 from lm_eval_cora.report.content import Section
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.files import grouped_by
@@ -19,7 +21,7 @@ from lm_eval_cora.tables.number import FALLS, Number
 from lm_eval_cora.tables.table import Cell, CellRows, Table
 
 Scores = Mapping[str, Estimate]  # of a model, by name of the metric
-MAIN = ("mcqa", "bmca@1.0", "consistency_rate", "invalid")  # in the table of models, after the one that leads
+MAIN = ("mcqa", ALL_RIGHT, "consistency_rate", "invalid")  # in the table of models, after the one that leads
 BOLD = "Bold: the best model, and all models that cannot be told apart from it; nothing if these are all models."
 _MARKS = f" {BOLD} The differences are paired by question, and their intervals hold for all pairs of models together."
 _NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
@@ -112,13 +114,11 @@ def in_bold(metric: str, scores: Sequence[Scores], *, higher: bool, paired: bool
 
 def scores_disagree(metric: str, scores: Sequence[Scores]) -> bool:
     """Whether the highest CoRA falls, and another model has more questions right in all variants; see `NO_BEST`."""
-    known = [own for own in scores if not isnan(own.get("cora", UNDEFINED).value)]
-    if metric != "cora" or not known:
+    known = [own for own in scores if not isnan(own.get(metric, UNDEFINED).value)]
+    top = max(known, key=lambda own: own[metric].value, default={})
+    if not falls(metric, top):
         return False
-    full = [own.get("bmca@1.0", UNDEFINED).value for own in scores]
-    top = max(known, key=lambda own: own["cora"].value)
-    right, of_top = (top.get(name, UNDEFINED).value for name in ("mcqa", "bmca@1.0"))
-    return cora_falls(right, of_top) and any(other > of_top for other in full)
+    return any(own.get(ALL_RIGHT, UNDEFINED).value > top[ALL_RIGHT].value for own in scores)
 
 
 def _marked(runs: Runs, entry: Entry, *, comparable: bool) -> list[Number]:
