@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil, copysign, inf, isfinite, isnan, nan
 from pathlib import Path
@@ -30,15 +30,22 @@ from lm_eval_cora.runs.task_files import published_questions
 from lm_eval_cora.tables.number import Number, end_as_text
 from lm_eval_cora.tables.table import Cell, CellRows, Table
 
+ENDS: Mapping[str, Callable[[float], tuple[float, float]]] = {
+    ">=": lambda number: (number, inf),
+    "<=": lambda number: (-inf, number),
+    "±": lambda number: (-inf, inf),  # its interval decides
+}
+"""The lowest and the highest value that meets a requirement without a baseline, by its sign."""
+
+_SIGNS = {"≥": ">=", "≤": "<=", "+-": "±"}
 _REQUIREMENT = re.compile(
     r"(?:(?P<task>\S.*?)\s*:)?\s*"  # the name of a task may contain colons
-    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>>=|<=|:|[≥≤±]|\+-)\s*"
+    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>" + "|".join(map(re.escape, (*ENDS, *_SIGNS, ":"))) + r")\s*"
     r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)",
     re.ASCII | re.DOTALL,
 )
 
 _COMPARISONS = {"no_worse": "no worse by", "same": "same within"}
-_SIGNS = {"≥": ">=", "≤": "<=", "+-": "±"}
 _EXPECTED = {
     "require": "[TASK:]METRIC>=NUMBER or [TASK:]METRIC<=NUMBER, such as 'cora>=0.45', or [TASK:]METRIC±NUMBER",
     "no_worse": "[TASK:]METRIC:MARGIN with a margin from 0, such as 'cora:0.02'",
@@ -55,7 +62,7 @@ class Requirement:
     """A lowest (>=) or highest (<=) value of a metric, or the largest loss or change compared with a baseline."""
 
     metric: str
-    sign: Literal[">=", "<=", "no worse by", "same within", "±"]
+    sign: str  # of `ENDS` or of `_COMPARISONS`
     number: float
     task: str = ""  # every task of the run
 
@@ -66,10 +73,12 @@ class Requirement:
 
     def allowed(self, before: float = 0.0, higher: bool | None = None) -> tuple[float, float]:
         """The lowest and the highest value that meets it, given the value of the baseline and the better direction."""
+        if self.sign in ENDS:
+            return ENDS[self.sign](self.number)
         least, most = before - self.number, before + self.number
-        not_worse = (least, inf) if higher else (-inf, most)
-        ends = {">=": (self.number, inf), "<=": (-inf, self.number), "no worse by": not_worse, "±": (-inf, inf)}
-        return ends.get(self.sign, (least, most))
+        if self.sign == "same within":
+            return least, most
+        return (least, inf) if higher else (-inf, most)
 
     @property
     def level(self) -> float:
@@ -95,7 +104,7 @@ def parse(text: str, key: str, where: str, expected: str = "") -> Requirement:
     """Parse an entry of a list of a policy."""
     if parts := _REQUIREMENT.fullmatch(text.strip()):
         number, comparison = float(parts["number"]), _COMPARISONS.get(key)
-        sign: Any = comparison or _SIGNS.get(parts["sign"], parts["sign"])
+        sign = comparison or _SIGNS.get(parts["sign"], parts["sign"])
         is_allowed = isfinite(number) and (not comparison or number > 0 or (number == 0 and key == "no_worse"))
         if sign == "±" and not 0 < number < 1:
             raise UserError(f"{where} {shorten(text, 80)!r}: expected half the width of an interval, from 0 to 1")
