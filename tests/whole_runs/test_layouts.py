@@ -1,4 +1,4 @@
-"""Common file layouts, and how a task reads each of them. docs/data.md lists them in a table."""
+"""Layouts of questions in a file, and how a task reads each of them. docs/data.md lists them in a table."""
 
 import json
 import re
@@ -38,28 +38,20 @@ def with_answers(change, rows=ROWS):
     return [{**row, "answer": change(right)} for right, row in enumerate(rows)]
 
 
-def text(name, content, encoding="utf-8"):
+def text(name, content):
     def make(folder):
-        (folder / name).write_bytes(content.encode(encoding))
+        (folder / name).write_bytes(content.encode())
         return str(folder / name)
 
     return make
 
 
-def jsonl(rows, encoding="utf-8"):
-    return text("my.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding)
+def jsonl(rows):
+    return text("my.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
 
-def csv(rows, separator=",", name="my.csv", **options):
-    return text(name, pd.DataFrame(rows).to_csv(index=False, sep=separator, **options))
-
-
-def parquet(rows):
-    def make(folder):
-        datasets.Dataset.from_list(rows).to_parquet(folder / "my.parquet")
-        return str(folder / "my.parquet")
-
-    return make
+def csv(rows, separator=","):
+    return text("my.csv", pd.DataFrame(rows).to_csv(index=False, sep=separator))
 
 
 class Layout(NamedTuple):
@@ -83,7 +75,6 @@ FROM_ONE = with_answers(lambda n: n + 1)
 MAPPINGS = with_choices(lambda c: dict(zip(LETTERS, c, strict=True)))
 PAIRS = with_choices(lambda c: [{"key": key, "value": one} for key, one in zip(LETTERS, c, strict=True)])
 ARC = with_answers(lambda n: str(n + 1), with_choices(arc))
-ARRAYS = [{**row, "choices": repr({k: pd.Series(of).to_numpy() for k, of in row["choices"].items()})} for row in ARC]
 OPTION_A = [{(f"Option_{key.lower()}" if len(key) == 1 else key): row[key] for key in row} for row in COLUMNS]
 ANY_CASE = pd.DataFrame(COLUMNS).to_csv(index=False).replace("question,A", "Question,a")
 EMPTY_CELLS = [{**row, "E": "" if n else None} for n, row in enumerate(COLUMNS)]
@@ -94,8 +85,6 @@ EMPTY = with_choices(lambda c: [*c[:2], " ", c[3]])
 RIGHT_TWICE = [{**row, "choices": [*row["choices"], row["choices"][row["answer"]]]} for row in ROWS]
 LABELS = with_choices(lambda c: [f"{key}){one}" for key, one in zip(LETTERS, c, strict=True)])
 HEADLESS = pd.DataFrame(COLUMNS).to_csv(index=False, header=False)
-LATIN = jsonl([{**row, "question": "Où?"} for row in ROWS], "latin-1")
-KEY_TWICE = '{"question": "?", "choices": ["a", "b"], "answer": 0, "answer": 1}\n'
 
 LAYOUTS = [
     Layout("jsonl: `choices` is a list, `answer` an index from 0", jsonl(ROWS)),
@@ -107,24 +96,14 @@ LAYOUTS = [
     Layout("`choices` is a mapping from label to text", jsonl(MAPPINGS)),
     Layout("`choices` is `{text, label}`, `answer` a label", jsonl(ARC)),
     Layout("`choices` is a list of `{key, value}`", jsonl(PAIRS)),
-    Layout("jsonl with a byte order mark", jsonl(ROWS, "utf-8-sig")),
-    Layout("jsonl in UTF-16", jsonl(ROWS, "utf-16")),
-    Layout("json: a list of objects", text("my.json", json.dumps(ROWS, indent=1))),
-    Layout("json: an object with one list", text("my.json", json.dumps({"data": ROWS}))),
     Layout("csv: a JSON list in a cell", csv(with_choices(json.dumps))),
-    Layout("csv: a Python list in a cell, as pandas writes it", csv(LETTERED)),
-    Layout("csv: a numpy array in a cell", csv(with_choices(lambda c: str(pd.Series(c).to_numpy())))),
-    Layout("csv: `{'text': array([...]), 'label': array([...])}` in a cell", csv(ARRAYS)),
+    Layout("csv: a list in a cell, as Python writes it", csv(LETTERED)),
     Layout("csv: columns `A`, `B`, `C`, `D`", csv(COLUMNS)),
     Layout("csv: headers in any case", text("my.csv", ANY_CASE)),
     Layout("csv: columns `option_a`, `option_b`, ...", csv(OPTION_A)),
     Layout("csv: empty cells in the last columns", csv(EMPTY_CELLS)),
     Layout("csv: options in one cell, with a separator", csv(with_choices(" | ".join)), {"separator": "|"}),
-    Layout("csv: the row numbers of pandas", text("my.csv", pd.DataFrame(COLUMNS).to_csv())),
     Layout("csv: separated by semicolons", csv(COLUMNS, ";"), notes=("semicolon",)),
-    Layout("csv: separated by tabs", csv(COLUMNS, "\t"), notes=("tab",)),
-    Layout("tsv", csv(COLUMNS, "\t", "my.tsv")),
-    Layout("parquet with lists", parquet(LETTERED)),
     Layout("a pandas DataFrame", lambda _: pd.DataFrame(COLUMNS)),
     Layout("a `datasets.Dataset`", lambda _: datasets.Dataset.from_list(ARC)),
     Layout(
@@ -149,15 +128,7 @@ LAYOUTS = [
     Layout("another name for a column", csv(FRAGE), error=("my", "'question'", "Frage, A, B, C, D, answer")),
     Layout("another name for a column, declared", csv(FRAGE), {"question": "Frage"}),
     Layout("csv without a header", text("my.csv", HEADLESS), error=("my.csv line 2", "'question'", STEMS[0])),
-    Layout(
-        "csv with too few cells in a row",
-        text("my.csv", "question,A,B,answer\nWhich?,Ice,Fog\n"),
-        error=("my.csv line 2", "header"),
-    ),
-    Layout("Latin-1", LATIN, error=("my.jsonl", "Save the file as UTF-8")),
-    Layout("a key twice in a line", text("my.jsonl", KEY_TWICE), error=("my.jsonl line 1", "'answer'")),
     Layout("an id twice", jsonl([{**row, "id": 7} for row in ROWS]), error=("line 2", "'7'", "line 1")),
-    Layout("another kind of file", text("my.xlsx", ""), error=("my.xlsx", ".jsonl", ".csv")),
 ]
 
 
