@@ -14,10 +14,10 @@ from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.report.content import Dots
 from lm_eval_cora.report.headline import spoken
 from lm_eval_cora.report.score_views import NO_BEST, in_bold, scores_disagree
-from lm_eval_cora.runs.documents import samples_in
 from lm_eval_cora.runs.files import SamplesFile, files_in, grouped_by, part_of, read_json, short_names
 from lm_eval_cora.runs.grouping import Inputs, Labels, RunReader, labelled
 from lm_eval_cora.runs.model_run import Run, Runs, check_metric, first_defined
+from lm_eval_cora.runs.other_tasks import samples_in
 from lm_eval_cora.runs.samples import is_ours
 from lm_eval_cora.runs.score_records import find_records
 from lm_eval_cora.runs.signature import data_labels, how_asked, signature_parts
@@ -215,7 +215,9 @@ def read_boards(
     """
     chosen = [metric] if metric else []
     with RunReader(reader, labels) as readers:
-        inputs, notes = _usable(readers.inputs(paths, _settings_in), paths)
+        found = readers.inputs(paths, _settings_in)
+        inputs, notes = _usable(sorted(found, key=lambda one: one.task), paths)
+        readers.plan(inputs)
         records, lost = _records(paths, labels or {}, (*chosen, *BESIDE))
         notes += lost
         names = short_names([*(one.files[0].model for one in inputs if one.files), *(run.model for run in records)])

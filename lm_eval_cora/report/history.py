@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf, nan
 from os.path import commonprefix
 from pathlib import Path
@@ -100,9 +100,9 @@ def read_history(
     known: dict[str, None] = {}
     with RunReader(reader, labels) as readers:
         inputs = readers.inputs(paths, lambda file: file.date)
-        # Only logs themselves tell which task they are of.
-        tasks = grouped_by(inputs, lambda one: one.files[0].task if one.files else "")
-        read = [_versions(_in_order(own, paths), readers, metrics, known) for own in tasks.values()]
+        tasks = [_in_order(own, paths) for _, own in sorted(grouped_by(inputs, lambda one: one.task).items())]
+        readers.plan(chain.from_iterable(tasks))
+        read = [_versions(own, readers, metrics, known) for own in tasks]
     lines = _with_names([line for own in read for line in own])
     for line in lines:
         for before, version in pairwise([line[0], *line]):

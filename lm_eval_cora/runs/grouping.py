@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -18,7 +17,6 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted, first_few, left_out_for_references
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.runs.collected import BALANCED, Collected, notes_of, of_log, read_answers, undefined_metrics
-from lm_eval_cora.runs.documents import read_documents
 from lm_eval_cora.runs.files import (
     SamplesFile,
     date_in,
@@ -34,7 +32,7 @@ from lm_eval_cora.runs.files import (
 from lm_eval_cora.runs.helm import is_helm, read_helm
 from lm_eval_cora.runs.inspect_logs import is_inspect, read_inspect
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.other_tasks import read_other_task
+from lm_eval_cora.runs.other_tasks import read_documents, read_other_task
 from lm_eval_cora.runs.program_rows import Logged
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
 from lm_eval_cora.runs.signature import data_labels, family_of, merged_signature, signature_parts
@@ -94,6 +92,11 @@ class Inputs(NamedTuple):
     other: Path | None = None  # a log of another program, or a file of answers
 
     @property
+    def task(self) -> str:
+        """The task of samples; empty for other files, of which only the content tells it."""
+        return self.files[0].task if self.files else ""
+
+    @property
     def date(self) -> str:
         """The date in the name of the newest file; empty if it has none."""
         return self.files[0].date if self.files else date_in(self.file)
@@ -113,10 +116,11 @@ class RunReader(SamplesReaders):
         self._labels = labels or {}
         self._checker = EquivalenceChecker()
         self._models: dict[Path, dict[str, None]] = {}  # of the logs and files of answers in each path
+        self.left_out: list[str] = []  # why other files in the last path were not read
         self.notes: list[str] = []  # on files without a run
         self.other_tasks: dict[str, str] = {}  # tasks of the harness whose options cannot be found, and why
 
-    def inputs(self, paths: Iterable[Path], apart: Callable[[SamplesFile], Any]) -> list[Inputs]:
+    def inputs(self, paths: Iterable[Path], apart: Callable[[SamplesFile], Any] = lambda file: "") -> list[Inputs]:
         """Find all that can be read in some paths, each file once. Samples that differ in `apart` are not merged."""
         files: dict[Path, tuple[Path, SamplesFile]] = {}
         others: dict[Path, Inputs] = {}
@@ -127,80 +131,83 @@ class RunReader(SamplesReaders):
             for other in [path] if is_one else other_files(path):
                 others.setdefault(other.resolve(), Inputs(path, other=other))
         places = {file.path: path for path, file in files.values()}
-        runs = [
-            own for group in grouped(file for _, file in files.values()) for own in grouped_by(group, apart).values()
-        ]
-        found = [Inputs(places[own[0].path], own) for own in sorted(runs, key=lambda own: own[0].task)]
-        self.plan(one.files for one in found)
+        groups = grouped(file for _, file in files.values())
+        found = [Inputs(places[own[0].path], own) for group in groups for own in grouped_by(group, apart).values()]
         return [*found, *others.values()]
 
-    def plan(self, groups: Iterable[Sequence[SamplesFile]]) -> None:
-        """Tell which groups of files will be merged, in this order. Files that cannot be merged are not read."""
+    def plan(self, inputs: Iterable[Inputs]) -> None:
+        """Tell which inputs will be read, in this order. Samples that cannot be merged are not read."""
         self.begin(
             (file.path, self._reader_of(file))
-            for own in groups
-            for file in own
-            if not not_mergeable(own[0], file, self.reader)
+            for one in inputs
+            for file in one.files
+            if not not_mergeable(one.files[0], file, self.reader)
         )
 
     def read_inputs(self, one: Inputs) -> list[Run]:
         """Read the runs of some files. `notes` and `other_tasks` say why there are none."""
-        runs: list[Run] = []
         if one.files:
             newest = one.files[0]
             runs, notes = self.merged(one.files)
+            self.notes += [] if runs else [f"{newest.model}, {newest.task}: {note}" for note in notes]
             if runs or notes:
-                self.notes += [] if runs else [f"{newest.model}, {newest.task}: {note}" for note in notes]
                 return runs
-            try:
-                return self.of_other_task(one.files)
-            except UserError as error:
-                self.other_tasks.setdefault(newest.task, str(error))
-        elif one.other:
-            try:
-                runs = self.of_file(one.other)
-            except UserError as error:
+        try:
+            runs = self._others(one)
+        except UserError as error:
+            runs = []
+            if one.other:
                 self.notes.append(f"left out {one.other}: {str(error).removeprefix(f'{one.other}: ')}")
+            else:
+                self.other_tasks.setdefault(one.files[0].task, str(error))
         models = self._models.setdefault(one.path, {})
         models |= dict.fromkeys(run.model for run in runs)
         check_label(one.path, self._labels, models)
         return labelled(runs, one.path, self._labels)
 
+    def _others(self, one: Inputs) -> list[Run]:
+        """Read a log of another program; a file of answers; or the answers to a task that is not ours."""
+        path = one.file
+        if one.files:  # the newest file that has any
+            logs = ((file, log) for file in one.files for log in read_other_task(file))
+            return [replace(self._logged(file.path, log), date=file.date) for file, log in islice(logs, 1)]
+        if read := _reader_of(path):
+            return [self._logged(path, log) for log in read(path)]
+        answers = read_answers(path, reader=self.reader)  # with the usual names of columns
+        return [self._of_answers(path, model or path.stem, own) for model, own in answers.items()]
+
     def runs_in(self, path: Path) -> list[Run]:
         """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
-        if is_answers_file(path):
-            return labelled(self.of_file(path), path, self._labels)
-        files = [] if is_log(path) else find_files(path)
-        self.plan(groups := grouped(files))
-        runs = with_all_notes(map(self.merged, groups))
-        return labelled(runs or self._others_in(path, files), path, self._labels)
+        self.left_out = []
+        self.plan(inputs := self.inputs([path]))
+        runs = with_all_notes(self.merged(one.files) for one in inputs if one.files)
+        return labelled(runs or self._newest_others(inputs), path, self._labels)
 
-    def _others_in(self, path: Path, files: Sequence[SamplesFile]) -> list[Run]:
+    def _newest_others(self, inputs: Sequence[Inputs]) -> list[Run]:
         """Read answers that are not of our tasks: of each model and task the newest to the same questions."""
-        newest = sorted(other_files(path), key=lambda file: file.name, reverse=True)  # names of logs begin with a date
-        samples = sorted(files, key=lambda file: file.date, reverse=True)
+        # The names of logs begin with a date.
+        logs = sorted((one for one in inputs if one.other), key=lambda one: one.file.name, reverse=True)
+        samples = [one._replace(files=[file]) for one in inputs for file in one.files]
+        samples.sort(key=lambda one: one.date, reverse=True)
         first: dict[Any, Run] = {}
-        left_out: list[str] = []
-        reads = [*(partial(self.of_file, file) for file in newest)]
-        reads += [partial(self.of_other_task, [file]) for file in samples]
-        for read in reads:
+        for one in [*logs, *samples]:
             try:
-                runs = read()
+                runs = self._others(one)
             except UserError as error:
-                left_out.append(str(error))
+                self.left_out.append(str(error))
                 continue
             for run in runs:
                 known = first.setdefault((run.model, run.name, _questions_of(run)), run)
-                if known.files != run.files:
+                if known is not run:
                     which = f"{known.files[0]} has answers of the same model to the same questions"
-                    left_out.append(f"left out {run.files[0]}: {which}")
-        self.notes = left_out
-        return with_all_notes([(sorted(first.values(), key=lambda run: (run.model, run.name)), []), ([], left_out)])
+                    self.left_out.append(f"left out {run.files[0]}: {which}")
+        found = sorted(first.values(), key=lambda run: (run.model, run.name))
+        return with_all_notes([(found, []), ([], self.left_out)])
 
     def nothing_in(self, path: Path) -> UserError:
         """The error for a path without runs."""
         others = first_few(sorted({file.task for file in find_files(path) if file.date and not file.signature}))
-        kept, reasons = first_few(sorted(path.rglob("answers_*.db"))), first_few(self.notes)
+        kept, reasons = first_few(sorted(path.rglob("answers_*.db"))), first_few(self.left_out)
         advice = _HOW_TO_SAVE
         if others:
             advice = f", but of other tasks ({others}). To compare two models on any tasks of the harness: "
@@ -211,18 +218,6 @@ class RunReader(SamplesReaders):
             advice = f", but answers of a run are kept in {kept}. It was interrupted, or had no --log_samples. To go "
             advice += f"on, repeat its command: lm-eval-cora run ... --output_path {path} --log_samples"
         return UserError(f"{path}: there are no samples of lm-eval-cora tasks{advice}")
-
-    def of_file(self, path: Path) -> list[Run]:
-        """Read a log of another program; or a file of answers, with the usual names of columns (`COLUMNS`)."""
-        if read := _reader_of(path):
-            return [self._logged(path, log) for log in read(path)]
-        answers = read_answers(path, reader=self.reader)
-        return [self._of_answers(path, model or path.stem, own) for model, own in answers.items()]
-
-    def of_other_task(self, files: Iterable[SamplesFile]) -> list[Run]:
-        """Read the answers to a task that is not ours from the newest of some files that has any."""
-        logs = ((file, log) for file in files for log in read_other_task(file))
-        return [replace(self._logged(file.path, log), date=file.date) for file, log in islice(logs, 1)]
 
     def _logged(self, path: Path, log: Logged) -> Run:
         return self._of_answers(path, log.model, of_log(log, path, self.reader or Options.reader), log)

@@ -5,8 +5,8 @@ import json
 import os
 from pathlib import Path
 
-from lm_eval_cora.runs.documents import read_documents
 from lm_eval_cora.runs.files import find_files, grouped
+from lm_eval_cora.runs.other_tasks import read_documents
 from tests.support.messages import user_error
 from tests.support.written import the_run
 

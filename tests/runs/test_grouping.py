@@ -298,7 +298,7 @@ def test_states_of_helm_are_told_apart_by_their_questions(sky, sea, names, tmp_p
     assert [(run.name, "left out" in " ".join(run.notes)) for run in runs] == [(name, False) for name in names]
     assert sorted(len(run.ids) for run in runs) == [2, 3]
     found = compare_models([tmp_path / "small", tmp_path / "large"])
-    assert sorted(value["questions"] for value in found.values) == [2, 3]
+    assert sorted(each.runs[0].count for each in found.found) == [2, 3]
 
 
 def test_a_second_log_of_the_same_questions_is_left_out(tmp_path):

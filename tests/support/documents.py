@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_cora.runs.documents import read_documents
 from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.runs.other_tasks import read_documents
 from tests.support.simulated import run
 from tests.support.written import lines_of, put, save
 

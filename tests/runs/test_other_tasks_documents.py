@@ -8,7 +8,7 @@ import pytest
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import pairwise
 from lm_eval_cora.runs.comparable import not_comparable, setting_differences
-from lm_eval_cora.runs.documents import estimate_of, read_documents
+from lm_eval_cora.runs.other_tasks import estimate_of, read_documents
 from tests.support.documents import DOCUMENTS, change_results, results_of, run_of, samples_of, told, values_of
 from tests.support.messages import tells
 from tests.support.written import edit, lines_of, put
