@@ -1,9 +1,10 @@
 """Announcements of an answer in other languages, put into English: "Die Antwort ist B" becomes "the answer is B"."""
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from functools import cache, cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 
 import yaml
@@ -69,14 +70,10 @@ class Language:
         self._phrases["the"].append(_GLOSSES["so"])
         signs = {phrase.rstrip("*") for kind in _SIGNS for phrase in self._phrases[kind]}
         known = (sign for sign in signs if not _ALSO_ENGLISH.fullmatch(sign))
-        self._signs = tuple(sign for sign in known if len(sign) > 3 or not sign.isascii())
-        self._ascii_signs = tuple(filter(str.isascii, self._signs))
-        self._joints = {joint for joint in self._phrases["is"] if not _ALSO_ENGLISH.fullmatch(joint)}
-
-    def signs_in(self, text: str, words: Collection[str]) -> Iterator[str]:
-        """Yield the signs of an announcement in this language in a lower-case text with these words."""
-        yield from filter(text.__contains__, self._ascii_signs if text.isascii() else self._signs)
-        yield from self._joints.intersection(words)
+        # Words of an announcement in this language: some anywhere in a text, others only as a whole word of it.
+        self.signs = {sign for sign in known if len(sign) > 3 or not sign.isascii()}
+        self.joints = {joint for joint in self._phrases["is"] if not _ALSO_ENGLISH.fullmatch(joint)}
+        self._is_latin = any(map(str.isascii, self.signs))
 
     @lru_cache(maxsize=4096)  # noqa: B019  # the languages live as long as the process
     def any_of(self, *kinds: str) -> re.Pattern[str]:
@@ -149,7 +146,7 @@ class Language:
         if joins and (last := self._named_last(kinds, before, english or "")):
             english = last
         elif not (english and letter) and self._is_judged(kinds, before, options, letter=letter):
-            english = _verdict(kinds, is_label=not self._ascii_signs)
+            english = _verdict(kinds, is_label=not self._is_latin)
         is_noun = english == "the answer" and not self._spaced  # may be a part of a word
         return run[0] if english is None or is_noun else _spaced(english, run, end)
 
@@ -228,8 +225,20 @@ def languages() -> dict[str, Language]:
     return {code: Language(table) for code, table in yaml.safe_load(_TABLES.read_text(encoding="utf-8")).items()}
 
 
+@cache
+def _signs(part: str) -> dict[str, list[Language]]:
+    """The languages of each sign; of `signs` or `joints`."""
+    found = defaultdict(list)
+    for language in languages().values():
+        for sign in getattr(language, part):
+            found[sign].append(language)
+    return found
+
+
+@lru_cache(maxsize=256)  # the same short text may be the response to many prompts
 def languages_in(text: str) -> list[Language]:
     """The languages in which a lower-case text may announce an answer, the likeliest first."""
-    words = set(_WORD.findall(text))
-    signs = Counter(language for language in languages().values() for _ in language.signs_in(text, words))
-    return [language for language, _ in signs.most_common()]
+    signs, joints = _signs("signs"), _signs("joints")
+    found = Counter(chain.from_iterable(map(signs.__getitem__, filter(text.__contains__, signs))))
+    found.update(chain.from_iterable(map(joints.__getitem__, joints.keys() & _WORD.findall(text))))
+    return sorted(filter(found.__getitem__, languages().values()), key=found.__getitem__, reverse=True)

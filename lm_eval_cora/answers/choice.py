@@ -56,10 +56,11 @@ def _read(said: str, doc: Doc, *, at_the_end: bool) -> Answer:
 
 def _of_text(text: Text, doc: Doc, *, at_the_end: bool) -> Answer:
     """Read a text by its places."""
-    places = text.named()
-    chosen = _chosen(text, places, doc["printed"], at_the_end=at_the_end)
+    places, printed = text.named(), doc["printed"]
+    texts = [] if places else [*text.texts()]
+    chosen = _chosen(text, places, printed, at_the_end=at_the_end) if places else _by_text(text, texts, printed)
     if isinstance(chosen, Reason):
-        return Answer(reason=chosen, found=tuple(places or text.texts()))
+        return Answer(reason=chosen, found=(*places, *texts))
     at_front = not at_the_end and _front(text, [chosen]) is chosen
     agree = [place.end for place in places if (place.position, place.weight) == (chosen.position, chosen.weight)]
     unfinished = text.breaks_off_in_doubt(max(agree, default=chosen.end))
@@ -186,7 +187,7 @@ def _chosen(text: Text, places: Sequence[Found], printed: Sequence[int], *, at_t
             return decisive[0]
     if contradicted:
         return Reason.CONTRADICTION
-    return (places[0].void or Reason.OUT_OF_RANGE) if places else _by_text(text, printed)
+    return places[0].void or Reason.OUT_OF_RANGE
 
 
 def _instead(text: Text, front: Found, counted: Sequence[Found]) -> Found | Reason | None:
@@ -258,11 +259,11 @@ def last_counts(text: str, end: int, start: int, *, at_front: bool) -> bool | No
     return False if at_front and "\n" in between else None
 
 
-def _by_text(text: Text, printed: Sequence[int]) -> Found | Reason:
+def _by_text(text: Text, texts: Sequence[Found], printed: Sequence[int]) -> Found | Reason:
     """Return the option whose text occurs in the response, if only one option's text does."""
     if refused_or(Reason.NO_LETTER, text.text) is Reason.REFUSED:
         return Reason.REFUSED
-    found = valid(text.texts())
+    found = valid(texts)
     right = [place for place in found if text.has(rules.AFFIRMED_BY, place)]
     if not right and _breaks_off(text, found[-1].end if found else 0):
         return Reason.CUT_OFF

@@ -49,18 +49,28 @@ def _numbers(texts: Sequence[str]) -> list[str]:
     return [*plain, *(f"{number}{found[0][3]}" for number in plain if found[0][3])]
 
 
+_SHAPES = ((_LOOSE, False), (_EXACT, False), (_EXACT, True))
+"""How options are compared: by which characters, and whether case counts; first without white space and punctuation."""
+
+
+@lru_cache(maxsize=65_536)  # a question's options are printed in each of its variants
+def _shapes_of(choice: str) -> tuple[str, list[str]]:
+    """Return the plain text of an option, and what is compared of it in each way."""
+    text = plain(choice).rstrip(" .")
+    return text, [_squeezed(text if cased else lowered(text), kept)[0] for kept, cased in _SHAPES]
+
+
 @lru_cache(maxsize=16_384)
 def _keys(choices: tuple[str, ...]) -> tuple[re.Pattern[str], bool, tuple[str, ...], tuple[str, ...]]:
     """Return how options are compared (kept characters, whether case counts) and their texts in this form.
 
     If all are quantities with the same unit, the last part has the numbers alone.
     """
+    texts, shapes = zip(*map(_shapes_of, choices), strict=True)
     # White space, punctuation and case count only if the options would be equal without them.
-    texts = [plain(choice).rstrip(" .") for choice in choices]
-    for kept, cased in ((_LOOSE, False), (_EXACT, False), (_EXACT, True)):
-        keys = tuple(_squeezed(text if cased else lowered(text), kept)[0] for text in texts)
-        if all(keys) is all(texts) and len(set(keys)) == len(set(texts)):
-            break
+    ways = [(tuple(keys), *shape) for keys, shape in zip(zip(*shapes, strict=True), _SHAPES, strict=True)]
+    fits = (way for way in ways if all(way[0]) is all(texts) and len(set(way[0])) == len(set(texts)))
+    keys, kept, cased = next(fits, ways[-1])
     return kept, cased, keys, tuple(_squeezed(number, kept)[0] for number in _numbers(texts))
 
 
