@@ -1,6 +1,5 @@
 """The canvas of a chart, names on it, and the colours of both themes: contrast, and distance for the colour-blind."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.report import canvas
-from lm_eval_cora.report.canvas import PAGE, SERIES, Canvas, for_the_page, theme_colours, wrapped
+from lm_eval_cora.report.canvas import PAGE, SERIES, Canvas, theme_colours, wrapped
 from lm_eval_cora.tables.number import Number
 
 pytest.importorskip("matplotlib")
@@ -22,13 +21,6 @@ def new_canvas():
 
 def test_sixty_four_models_have_different_looks():
     assert len({new_canvas().look(series) for series in range(64)}) == 64
-
-
-def test_a_single_series_without_a_name_has_no_legend():
-    for names, expected in (([""], 0), (["m"], 1), (["", "n"], 2), ([], 0)):
-        drawing = new_canvas()
-        drawing.add_models(names)
-        assert len(drawing.legend) == expected
 
 
 def test_intervals_of_shares_stay_in_their_range():
@@ -106,16 +98,3 @@ def test_colour_blind_readers_distinguish_the_first_four_models(name, sight, lea
 def test_both_themes_define_the_same_colours():
     assert theme_colours("style.css") == theme_colours()
     assert theme_colours("style.css").keys() == theme_colours("dark.css").keys() >= {"text", "page", *SERIES}
-
-
-def test_placeholders_become_variables_with_the_light_colour():
-    names = ("text", *SERIES)
-    for name, placeholder in zip(names, (PAGE.ink, *PAGE.series), strict=True):
-        assert for_the_page(f"fill: {placeholder}") == f"fill: var(--{name}, {theme_colours()[name]})"
-
-
-def test_a_narrow_chart_has_room_for_fewer_characters():
-    assert (PAGE.full, PAGE.half) == (38, 16)
-    narrow = replace(PAGE, width=PAGE.width / 2)
-    small = replace(narrow, scale=0.5)
-    assert (narrow.full, narrow.half, small.full, small.half) == (19, 8, 38, 16)

@@ -92,26 +92,6 @@ def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero():
         assert not any("-" in label.get_text() or "\u2212" in label.get_text() for label in axes.get_xticklabels())
 
 
-def test_kept_lost_and_gained_differ_without_colour_and_a_missing_kind_has_no_bar():
-    with figure_of(made_up.changes()) as (figure, tips):
-        *_, kept, lost, gained = figure.legends[0].legend_handles
-        assert kept.get_facecolor()[3] > 0 == lost.get_facecolor()[3] == gained.get_facecolor()[3]
-        assert gained.get_hatch()
-        assert not lost.get_hatch()
-        assert legend(figure)[:1] == [made_up.MODELS[0]]
-        assert len(tips) == 8
-        assert len(boxes(figure.axes[0], PAGE.series[1])) == 5  # two kinds; nothing was kept in one
-
-
-def test_five_models_and_26_kinds_stay_readable():
-    kinds = {f"kind {number}": Retention(0.4, 0.2, 0.1) for number in range(26)}
-    with figure_of(some_changes(**{f"m{number}": kinds for number in range(5)})) as (figure, tips):
-        assert len(tips) == 130
-        assert 12 < figure.get_size_inches()[1] < 20
-        points = boxes(figure.axes[0], PAGE.series[0])[0]
-        assert abs(points[3] - points[1]) * 72 > 5
-
-
 def test_cells_of_one_level_are_merged():
     bands = Band("x", (1.0, 0.98, 0.0)), Band("y", (0.0, 1.0, nan)), Band("z", (1.0, nan, nan))
     with figure_of(a_map("abc", *bands)) as (figure, tips):
@@ -137,18 +117,6 @@ def test_labels_of_a_large_heat_map_do_not_overlap():
             shown = sorted((getattr(box, f"{side}0"), getattr(box, f"{side}1")) for box in ends)
             assert len(shown) >= 10
             assert all(before[1] <= after[0] + 1 for before, after in pairwise(shown))
-
-
-def test_guessing_is_a_dotted_curve():
-    line = Line("m", [(0.0, Number(0.8)), (1.0, Number(0.4))], [("MCQA", Number(0.7)), ("MV", Number(0.75))])
-    chart = a_curve(line, chance=[(0.0, 0.25), (1.0, 0.0)])
-    with figure_of(chart) as (figure, tips):
-        assert legend(figure)[-1] == "guessing"
-        assert "guessing" in tips
-        # The model, two levels and guessing.
-        assert len({str(handle._dash_pattern) for handle in figure.legends[0].legend_handles}) == 4
-    with figure_of(replace(chart, chance=())) as (figure, _):
-        assert "guessing" not in legend(figure)
 
 
 @pytest.mark.parametrize(
@@ -185,11 +153,6 @@ def test_a_line_over_versions_has_a_gap_at_a_break_and_none_at_a_missing_version
     assert 0.84 < high < 0.9
     assert len(tips) == 4
     assert tips[-1].startswith("task, version 5: 0.800")
-
-
-def test_many_versions_have_fewer_names():
-    with figure_of(versions_of(Line("task", [(0, Number(0.5))]), versions=30)) as (figure, _):
-        assert len(figure.axes[0].get_xticks()) == 10
 
 
 @pytest.mark.parametrize(

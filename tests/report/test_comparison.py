@@ -6,7 +6,6 @@ from shutil import copytree
 import pytest
 
 import lm_eval_cora as cora
-from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.pair_views import explanation_of
@@ -101,14 +100,6 @@ def test_a_pair_alone_has_the_same_numbers_with_two_models_with_three_and_in_pyt
         assert for_json([[pair.together, pair.p_together] for pair in in_python]) == joint
 
 
-def test_cora_that_falls_is_explained_once(files):
-    """The accuracies are 0.25, 0.6 and 0.9, and 8, 23 and 35 of 40 questions are right in all variants."""
-    assert CORA_FALLS not in explained(compare_models(files))
-    weak = write_by_hand(files[0].parent / "weak.jsonl", {**ANSWERS["high"], "a": "0" * 40})  # 0.9 > (1 + 0) / 2
-    assert explained(compare_models([*files, weak])).count(CORA_FALLS) == 1
-    assert CORA_FALLS not in explained(compare_models([*files, weak], metrics=["mcqa"]))
-
-
 def test_a_baseline_is_compared_with_each_other_model(demo, other, tmp_path):
     third = write(tmp_path, varied, "cora_demo", {"questions": 12}, "org/c").folder
     paths = [demo["cora_demo"].folder, other.folder, third]
@@ -128,15 +119,6 @@ def test_the_baseline_of_two_models_is_the_first_of_the_difference(files):
     assert value["metrics"]["mcqa"]["difference"]["value"] == pytest.approx(-14 / 40)
     with user_error("--baseline mid: expected the path or name of one model, got none", "low, middle"):
         compare_models(files, baseline="mid")
-
-
-def test_a_baseline_path_with_several_models(demo, other, tmp_path):
-    for written in (demo["cora_demo"], other):
-        copied(written, tmp_path)
-    with user_error("got 2 models"):
-        compare_models([tmp_path], baseline=str(tmp_path))
-    (value,) = values_of(compare_models([tmp_path], baseline="another-org/another-model"))
-    assert value["before"]["model"] == "another-org/another-model"
 
 
 def test_a_task_that_the_baseline_lacks_is_named(demo, other, tmp_path):
@@ -166,16 +148,6 @@ def test_models_that_cannot_be_compared_are_left_out_by_name(files, tmp_path):
     found = compare_models(files[:2])
     assert (found.found, found.tables, explained(found)) == ([], [], "")
     assert tells(found.refused[0], "the two runs cannot be compared", "10 of 40")
-
-
-def test_each_group_of_comparable_models_is_compared(files, tmp_path):
-    files += [short(tmp_path, name) for name in ("third", "fourth")]
-    found = compare_models(files)
-    values = values_of(found)
-    assert values[0]["models"] == ["low", "middle", "high"]
-    assert (values[1]["before"]["model"], values[1]["after"]["model"]) == ("third", "fourth")
-    assert len(found.refused) == 2
-    assert len(compare_models(files, baseline="low").found) == 1
 
 
 def test_a_file_of_answers_and_a_run_have_no_task_in_common(demo, files):

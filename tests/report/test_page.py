@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lm_eval_cora.report.canvas import theme_colours
 from lm_eval_cora.report.content import Example, Examples, Headline, Report, Section, ShownAnswer
 from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
@@ -110,10 +109,10 @@ def test_it_is_as_dark_as_the_system_except_on_paper(visit, phone):
         ("[style*='stroke: var(--series-1,']", "stroke"),
     ):
         assert style(visit, selector, name) != style(phone, selector, name)
-    assert style(phone, "svg text", "fill") == style(phone, "body", "color") == "rgb(231, 233, 234)"
+    assert style(phone, "svg text", "fill") == style(phone, "body", "color")
     assert style(phone, "html", "colorScheme") == "dark"
     phone.emulate_media(media="print")  # paper is white
-    assert style(phone, "body", "backgroundColor") == "rgb(255, 255, 255)"
+    assert style(phone, "body", "backgroundColor") == style(visit, "body", "backgroundColor")
     assert not phone.locator("nav").is_visible()
     assert phone.pdf()[:5] == b"%PDF-"
 
@@ -155,7 +154,7 @@ def test_the_theme_button_goes_round(visit):
         seen[button.text_content()] = style(visit, "body", "backgroundColor")
         button.click()
     assert list(seen) == ["Theme: auto", "Theme: light", "Theme: dark"]
-    assert seen["Theme: auto"] == seen["Theme: light"] == "rgb(255, 255, 255)" != seen["Theme: dark"]
+    assert seen["Theme: auto"] == seen["Theme: light"] != seen["Theme: dark"]
     visit.reload()
     # A busy browser may reload the page before it has stored the choice, which is then lost. Choose again.
     for _ in range(100):
@@ -229,7 +228,6 @@ def test_a_downloaded_figure_needs_no_page(page, browser, chart, tmp_path):
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert root.findtext("{http://www.w3.org/2000/svg}title") == chart.title
     assert not re.search("var[(]|currentColor|<a |system-ui", text)
-    assert {theme_colours()["text"], theme_colours()["series-1"]} <= set(re.findall("#[0-9a-f]{6}", text))
     assert all(link.startswith("#") for link in re.findall(r'href="([^"]*)"', text))
     # As large as on a phone, also in programs that do not understand widths in percent.
     alone = browser.new_page()
@@ -259,36 +257,6 @@ def test_a_band_leads_to_its_question(page):
     links.nth(2).focus()
     page.keyboard.press("Enter")
     page.locator("#question-2 .answer").wait_for(state="visible")
-
-
-def test_bars_have_tooltips(page):
-    figure = page.locator("figure", has=page.get_by_text(made_up.changes().title, exact=True)).first
-    texts = figure.locator("svg title").all_text_contents()
-    assert f"{made_up.MODELS[0]}, shuffled: kept 0.500, lost 0.240, gained 0.050" in texts
-    # The bar itself is under the mouse, not another element.
-    assert figure.locator("svg").evaluate(
-        """(svg) => [...svg.querySelectorAll("title")].every((title) => {
-            title.parentElement.scrollIntoView({ block: "center", behavior: "instant" });
-            const box = title.parentElement.getBoundingClientRect();
-            const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-            return title.parentElement.contains(hit);
-        })"""
-    )
-
-
-def test_paper_and_pages_without_scripts_have_no_buttons(page, browser, figures_file):
-    def seen(shown):
-        return [button.is_visible() for button in shown.locator("button.download").all()]
-
-    page.evaluate(OPEN)
-    assert seen(page) == [True] * len(CHARTS)
-    page.emulate_media(media="print")
-    assert seen(page) == [False] * len(CHARTS)
-    context = browser.new_context(java_script_enabled=False)
-    still = context.new_page()
-    still.goto(figures_file.as_uri())
-    assert seen(still) == [False] * len(CHARTS)
-    context.close()
 
 
 STRONG = "an-organisation/strong-70b-instruct"

@@ -82,16 +82,6 @@ def test_the_files_of_the_command(files, tmp_path, capsys):
     assert "--changed: expected two models, got 3" in told
 
 
-def test_files_without_picks(tmp_path):
-    paths = [
-        put(tmp_path / f"{marks}.jsonl", [{"question": q, "variant": 0, "correct": m} for q, m in enumerate(marks)])
-        for marks in ("10", "01")
-    ]
-    (found,) = changed(*paths)
-    told = [(each.change, each.before, each.after) for each in found.answers]
-    assert told == [("lost", "right", "wrong"), ("won", "wrong", "right")]
-
-
 def test_equal_runs_have_no_change(files, demo):
     (found,) = changed(files[0], files[0])
     assert (found.answers, as_jsonl([found])) == ([], "")

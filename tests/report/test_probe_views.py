@@ -1,6 +1,5 @@
 """Charts of changes, the heat map, and differences between models, from answers written out by hand."""
 
-from dataclasses import replace
 from math import isnan
 
 import pytest
@@ -46,15 +45,6 @@ def test_models_may_have_other_kinds():
     assert list(by_kind.kinds_compared(one, other)) == ["original"]
 
 
-def test_without_originals_there_are_no_changes():
-    bare = run_by_hand({"a": "10", "b": "11"})
-    assert probe_views.changes([bare]) is None
-    assert by_kind.changes_by_kind(bare) == {}
-    assert probe_views.changes([run_by_hand({"original": "10"})]) is None
-    with_originals = run_by_hand({"original": "10", "b": "11"})
-    assert [name for name, _ in probe_views.changes([bare, replace(with_originals, model="known")]).models] == ["known"]
-
-
 def test_losses_are_paired_with_the_originals(tmp_path):
     run = run_by_hand({"original": "1" * 30 + "0" * 10, "a": "1" * 10 + "0" * 30, "b": "1" * 30 + "0" * 10})
     found = by_kind.changes_by_kind(run)
@@ -96,17 +86,6 @@ def test_a_band_is_the_mean_of_its_questions():
     found = probe_views.heat_map(run_by_hand({"original": "1" * 48, "a": "1" * 24 + "-" * 24}))
     assert [isnan(band.values[1]) for band in found.bands] == [False] * 12 + [True] * 12
     assert not any(isnan(band.values[0]) for band in found.bands)
-
-
-def test_a_heat_map_per_model():
-    one, other = runs_by_hand({"one": {"original": "10", "a": "01"}, "other": {"original": "10", "a": "11"}})
-    maps = probe_views.heat_maps([one, other])
-    assert [found.title.rpartition(" of ")[2] for found in maps] == ["one", "other"]
-    assert maps[0].bands[0].link != maps[1].bands[0].link
-    (alone,) = probe_views.heat_maps([one])
-    assert not alone.title.endswith("one")
-    assert probe_views.heat_maps([run_by_hand({"original": "10"})]) == []
-    assert len(maps[0].bands) == 2
 
 
 THREE = {

@@ -1,8 +1,5 @@
 """Tables of scores: marks, which models share that cannot be told apart, and a table per probe."""
 
-from dataclasses import replace
-from math import isnan
-
 import pytest
 
 from lm_eval_cora.metrics.consistency import CORA_FALLS
@@ -10,7 +7,6 @@ from lm_eval_cora.metrics.paired import difference, leading
 from lm_eval_cora.report import pair_views, score_views
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import lead_of
 from lm_eval_cora.tables.number import FALLS, Number
 from lm_eval_cora.tables.table_formats import as_latex
 from tests.support.shown import marked, value_in, widths
@@ -110,15 +106,6 @@ def bests(table):
     return {str(row[0]): [cell.best for cell in row if isinstance(cell, Number)] for row in table.rows}
 
 
-def test_marks_are_those_of_leading(runs):
-    table = score_views.score_table(runs, comparable=True)
-    assert widths(table) == {7}
-    for name, marks in bests(table).items():
-        if name in runs[0].estimates and name != "ci" and any(marks):
-            best = leading([run.estimates[name] for run in runs])
-            assert marks == [place in best for place in range(3)]
-
-
 def test_metrics_of_the_models_own_questions_have_no_marks(demo, tmp_path):
     second = write(tmp_path, knows, "cora_demo_revas", {"questions": 12}, "org/other")
     rows = bests(score_views.score_table(read_runs([demo["cora_demo_revas"].folder, second.folder]), comparable=True))
@@ -166,14 +153,6 @@ def test_scores_of_different_probes_are_in_different_tables(demo):
     assert sorted(map(str, shown)) == sorted(DEMO)
 
 
-def test_an_overview_marks_nobody_because_its_rows_are_different_tasks(runs):
-    (table,) = score_views.overviews({"answers": runs, "other": [replace(run, name="other") for run in runs]})
-    assert [row[0] for row in table.rows] == ["answers"] * 3 + ["other"] * 3
-    assert [row[1] for row in table.rows] == ["bad", "good", "alike"] * 2
-    assert not marked(table)
-    assert set(table.columns) <= {"task", "model", *runs[0].probe.ranked_by, *score_views.MAIN}
-
-
 def test_differences_to_the_first_model(runs):
     table = pair_views.differences(runs)
     assert list(table.columns) == ["metric", "good", "95% good", "alike", "95% alike"]
@@ -183,12 +162,3 @@ def test_differences_to_the_first_model(runs):
     assert isinstance(row[1], Number)
     assert (row[1].value, row[1].stderr) == (pytest.approx(0.5), expected.stderr)
     assert str(row[1]).startswith("+0.500 ± 0.")
-
-
-def test_a_single_question_has_values_without_errors():
-    runs = runs_by_hand({"one": {"original": "1", "a": "1"}, "other": {"original": "0", "a": "1"}})
-    assert lead_of(runs) == "cora"
-    table = score_views.model_table(runs, "cora", comparable=True)
-    assert [value_in(table, row, "cora") for row in range(2)] == [1, 0]
-    assert not marked(table)
-    assert all(isnan(cell.stderr) for row in table.rows for cell in row if isinstance(cell, Number))
