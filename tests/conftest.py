@@ -51,7 +51,7 @@ hypothesis.settings.load_profile("same")
 
 SLOWEST = (
     *("whole_runs/test_real_model.py", "whole_runs/test_packaging.py", "whole_runs/test_several_processes.py"),
-    *("test_benchmarks_run.py", "whole_runs/test_whole.py", "whole_runs/test_hub_samples.py", "docs/test_commands.py"),
+    *("test_benchmarks_run.py", "whole_runs/test_whole.py", "docs/test_commands.py"),
 )
 """Files that take a quarter of a minute or more."""
 

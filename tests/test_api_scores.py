@@ -273,15 +273,6 @@ def test_runs_need_a_path():
             cora.read_runs(*paths)  # type: ignore[arg-type]
 
 
-def test_every_probe_is_expanded_and_read():
-    for probe in ("divergent", "plus", "revas", "prompts", "order", "sampling"):
-        variants = cora.expand(QUESTIONS, probe=probe)
-        assert all(variant.question in variant.prompt for variant in variants)
-        scores = cora.read(variants, ["A"] * len(variants))
-        assert scores.questions == 2
-        assert scores["invalid"].value < 1.0
-
-
 @pytest.mark.parametrize("probe", ["divergent", "plus", "revas", "prompts", "order"])
 def test_repeats_change_no_metric_but_their_own(probe):
     rows = [

@@ -98,11 +98,7 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
     every, published = keys.get("config", ()), "published_rows" in keys
     keys |= changes
     _choose_language(keys)
-    source = Source(**_taken(keys, Source))
-    source = replace(source, by_config=max(len(every), len(source.config)) > 1)
-    needs_split = source.split is None and not data_files
-    if source.hub and needs_split:
-        raise UserError("'hub' is set, but 'split' is missing. Add it, such as 'split': 'test'")
+    source = _source(keys, every, needs_split=not data_files)
     is_whole = source.config == every
     adapter: Benchmark | None = keys.pop("adapter", None)
     if adapter is not None:
@@ -130,6 +126,14 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
         package_file=Path(str(files("lm_eval_cora.questions") / package_file)) if package_file else None,
         **about,
     )
+
+
+def _source(keys: dict[str, Any], every: Sequence[str], *, needs_split: bool) -> Source:
+    """Remove the keys of the source; `every` are the configurations of the declaration."""
+    source = Source(**_taken(keys, Source))
+    if source.hub and source.split is None and needs_split:
+        raise UserError("'hub' is set, but 'split' is missing. Add it, such as 'split': 'test'")
+    return replace(source, by_config=max(len(every), len(source.config)) > 1)
 
 
 def _taken(keys: dict[str, Any], kind: type[Any]) -> dict[str, Any]:

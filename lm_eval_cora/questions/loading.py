@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,27 +62,33 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
     later = iter(finished)
     for where, draft in drafts:
         result = draft if isinstance(draft, UnusableQuestion) else next(later)
+        if not isinstance(result, UnusableQuestion) and result.id in questions:
+            other = f"{result.id!r} is also the id of {questions[result.id][0]}"
+            result = UnusableQuestion("a repeated id", other)
         if isinstance(result, UnusableQuestion):
             left_out.append((where, result))
-        elif result.id in questions:
-            other = f"{result.id!r} is also the id of {questions[result.id][0]}"
-            left_out.append((where, UnusableQuestion("a repeated id", other)))
         else:
             questions[result.id] = where, result
-    broken = [f"\n  {where}: {error}" for where, error in left_out if not isinstance(error, NotKept)]
-    is_error = benchmark.strict or not questions
-    if broken and is_error:
-        more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
-        if not benchmark.published:
-            more += (
-                "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}, or by a "
-                "template, such as 'keep': {'{{ answer | length }}': 1} for one right answer"
-            )
-        named = "".join(broken[:_NAMED])
-        raise UserError(f"{benchmark.name}: {len(broken)} of {len(drafts)} rows are not valid questions:{named}{more}")
+    if benchmark.strict or not questions:
+        _check_rows(benchmark, left_out, len(drafts))
     if not questions:
         raise UserError(f"{benchmark.name}: 'keep' leaves out all rows: {count_left_out(left_out)}")
     return Loaded([question for _, question in questions.values()], left_out, notes)
+
+
+def _check_rows(benchmark: Benchmark, left_out: Sequence[LeftOut], count: int) -> None:
+    """Raise an error that names the rows with defects, if there are any."""
+    broken = [f"\n  {where}: {error}" for where, error in left_out if not isinstance(error, NotKept)]
+    if not broken:
+        return
+    more = f"\n  and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
+    if not benchmark.published:
+        more += (
+            "\nCorrect these rows, or leave rows out by a column: 'keep': {'COLUMN': ['VALUE TO KEEP']}, or by a "
+            "template, such as 'keep': {'{{ answer | length }}': 1} for one right answer"
+        )
+    named = "".join(broken[:_NAMED])
+    raise UserError(f"{benchmark.name}: {len(broken)} of {count} rows are not valid questions:{named}{more}")
 
 
 def count_left_out(left_out: Iterable[LeftOut]) -> str:

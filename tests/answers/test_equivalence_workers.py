@@ -203,7 +203,7 @@ def test_only_plain_numbers_are_converted_and_no_part_of_an_answer_is_compiled(t
     # In a process in which `parse_expr` is disabled as in a worker.
     # Python calls audit hooks before it compiles a text. sympy compiles some texts that it generates itself.
     code = f"""
-from lm_eval_cora.answers import worker
+from lm_eval_cora.answers import math_worker as worker
 worker._refuse_python()
 {NUMBERS}
 import sys
