@@ -42,9 +42,8 @@ def test_each_prompt_is_sent_once_and_no_empty_stop(run, server, protocol, more)
     assert run.kept() == M
 
 
-@at_once_and_one_by_one
-def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run, server, more):
-    succeeds(run(protocol="completions", tasks="cora_demo_mc", more=more))
+def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run, server):
+    succeeds(run(protocol="completions", tasks="cora_demo_mc"))
     # "A" is token 65, 65 % 7 = 2, so -1.5; "B" -2; "C" -2.5; "D" -3; "E" -3.5, and " " before each -2.5.
     for sample in run.samples("cora_demo_mc"):
         likelihoods = [float(response[0][0]) for response in sample["resps"]]
@@ -59,10 +58,9 @@ CANNOT = [
 
 
 @pytest.mark.parametrize(("protocol", "scores", "why"), CANNOT)
-@at_once_and_one_by_one
-def test_tasks_that_score_are_refused_by_servers_that_cannot(run, server, protocol, scores, why, more):
+def test_tasks_that_score_are_refused_by_servers_that_cannot(run, server, protocol, scores, why):
     server.scores = scores
-    line = fails(run(protocol=protocol, tasks="cora_demo_mc,cora_demo,cora_demo_plus_mc", more=more))
+    line = fails(run(protocol=protocol, tasks="cora_demo_mc,cora_demo,cora_demo_plus_mc"))
     assert tells(line, "cora_demo_mc, cora_demo_plus_mc: answers are scored", why, "--tasks cora_demo,cora_demo_plus")
     assert len(server.payloads) == (0 if protocol == "chat" else 1)
     assert not list(run.folder.rglob("results_*"))
@@ -92,8 +90,7 @@ def test_faults_that_pass_change_nothing(run, server, more):
 
 
 @both
-@at_once_and_one_by_one
-def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time(run, server, more, protocol):
+def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time(run, server, protocol):
     faults = ["no choices", "null", *["no content"] * (protocol == "chat")]
     failing = {}
 
@@ -103,21 +100,20 @@ def test_an_answer_that_never_comes_counts_as_empty_and_is_asked_again_next_time
         return failing.get(json.dumps(payload))
 
     server.fault = of
-    succeeds(run(more=more, protocol=protocol))
+    succeeds(run(protocol=protocol))
     empty = [sample["invalid"] for sample in run.samples() if sample["resps"] == [[""]]]
     assert empty == ["empty"] * len(faults)
     assert run.kept() == M - len(faults)
     server.fault, before = healthy, len(server.asked())
-    succeeds(run(more=more, protocol=protocol))
+    succeeds(run(protocol=protocol))
     assert len(server.asked()) == before + len(faults)
     assert not [sample for sample in run.samples() if sample["resps"] == [[""]]]
 
 
-@at_once_and_one_by_one
-def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run, server, more):
+def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run, server):
     options = ("--batch_size", "4")
     for tasks in ("cora_demo_mc", "cora_demo"):
-        kept = {"protocol": "completions", "tasks": tasks, "more": more}
+        kept = {"protocol": "completions", "tasks": tasks}
         succeeds(run(*options, "--no_cache", **kept))
         undisturbed = [sample["resps"] for sample in run.samples(tasks)]
         server.fault = every_third("one missing")
@@ -137,12 +133,11 @@ def test_an_empty_list_of_choices_where_letters_are_scored(run, server):
 
 
 # ---- a run that dies
-@at_once_and_one_by_one
-def test_requests_that_fail_for_good_end_the_run_after_all_others(run, server, more):
+def test_requests_that_fail_for_good_end_the_run_after_all_others(run, server):
     succeeds(run("--no_cache"))
     doomed = {server.asked()[number] for number in (5, 12, 20)}
     server.fault = lambda number, payload: "status 500" if text_of(payload) in doomed else None
-    line = fails(ran := run(more=more))
+    line = fails(ran := run())
     assert tells(line, "status 500 (3 of 26)", "Details: ", "out of memory", f"{M - 3} answers are kept in")
     assert ": lm-eval-cora run --model local-chat-completions" in line
     assert run.kept() == M - 3  # test_a_server_that_dies_half_way_and_comes_back continues such a run
@@ -158,10 +153,9 @@ def test_a_server_that_refuses_ten_requests_because_of_the_key_ends_the_run(run,
     assert "more were not sent" in line
 
 
-@at_once_and_one_by_one
-def test_a_request_that_is_refused_does_not_end_the_run(run, server, more):
+def test_a_request_that_is_refused_does_not_end_the_run(run, server):
     server.fault = lambda number, payload: "status 400" if 0 < number < 15 else None  # the longest come first
-    assert "status 400 (14 of 26)" in fails(run(more=more))
+    assert "status 400 (14 of 26)" in fails(run())
     assert len(server.payloads) == 1 + M
 
 
@@ -233,9 +227,8 @@ def test_a_timeout(run, monkeypatch):
 SAMPLING = "cora_demo_sampling"
 
 
-@both
-def test_each_sample_is_sent_with_a_seed_of_its_own(run, server, protocol):
-    err = succeeds(run(tasks=SAMPLING, questions=8, protocol=protocol))
+def test_each_sample_is_sent_with_a_seed_of_its_own(run, server):
+    err = succeeds(run(tasks=SAMPLING, questions=8))
     seeds = Counter(payload["seed"] for payload in server.payloads[1:])
     assert sorted(seeds.values()) == [8] * 5
     assert "all samples of each" not in err

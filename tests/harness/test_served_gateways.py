@@ -14,7 +14,7 @@ from lm_eval_cora.answers.records import BLOCKED
 from lm_eval_cora.harness import served
 from lm_eval_cora.harness.served import FAILED, FailedError, NoAnswer, StatusError, is_blocked, responses_in, wait_of
 from tests.support.messages import tells
-from tests.support.served import at_once_and_one_by_one, both, every_third, fails, healthy, succeeds
+from tests.support.served import at_once_and_one_by_one, every_third, fails, healthy, succeeds
 from tests.support.server import text_of, texts_of
 
 pytestmark = pytest.mark.usefixtures("quick")
@@ -28,29 +28,26 @@ def refused(status, body, **headers):
 
 
 # ---- generations
-@both
-@at_once_and_one_by_one
-def test_a_generation_that_failed_is_sent_again_and_never_kept(run, server, protocol, more):
-    succeeds(run("--no_cache", protocol=protocol, more=more))
+def test_a_generation_that_failed_is_sent_again_and_never_kept(run, server):
+    succeeds(run("--no_cache"))
     undisturbed, doomed = run.results(), server.asked()[7]
     server.fault = every_third(LOST, {"finish_reason": "abort"}, {"error": "overloaded", "finish_reason": None})
-    assert re.search(r"; \d+ retried, none failed", succeeds(run("--no_cache", protocol=protocol, more=more)))
+    assert re.search(r"; \d+ retried, none failed", succeeds(run("--no_cache")))
     assert run.results() == undisturbed
     server.fault = lambda number, payload: LOST if text_of(payload) == doomed else None
-    line = fails(run(protocol=protocol, more=more))
+    line = fails(run())
     assert tells(line, FAILED, "(1 of 26)", "lost the upstream", f"{M - 1} answers are kept")
     server.fault, before = healthy, len(server.asked())
-    succeeds(run(protocol=protocol, more=more))
+    succeeds(run())
     assert server.asked()[before:] == [doomed]
 
 
-@at_once_and_one_by_one
 @pytest.mark.parametrize(
     ("fault", "again", "invalid"),
     [(LOST, 1, []), ((400, "content_filter"), 4, ["blocked by a filter"])],
     ids=["failed", "blocked"],
 )
-def test_one_prompt_of_a_batch_costs_no_other_one_its_answer(run, server, more, fault, again, invalid):
+def test_one_prompt_of_a_batch_costs_no_other_one_its_answer(run, server, fault, again, invalid):
     sent, odd = Counter(), []
 
     def of(number, payload):
@@ -61,7 +58,7 @@ def test_one_prompt_of_a_batch_costs_no_other_one_its_answer(run, server, more, 
         return fault if prompts[0] in odd and (invalid or number == 3) else None
 
     server.fault = of
-    succeeds(run("--batch_size", 4, protocol="completions", more=more))
+    succeeds(run("--batch_size", 4, protocol="completions"))
     assert Counter(sent.values()) == {1: M + 1 - again, 2: again}
     assert [sample["invalid"] for sample in run.samples() if sample["invalid"]] == invalid
     assert run.kept() == M
@@ -86,23 +83,21 @@ def test_what_a_finish_reason_says(end, kind, cut_off, came):
     assert response == ("" if kind is NoAnswer else "B so")
 
 
-@at_once_and_one_by_one
-def test_an_unknown_finish_reason_and_another_model_are_one_warning_each(run, server, more):
+def test_an_unknown_finish_reason_and_another_model_are_one_warning_each(run, server):
     server.name, server.fault = "org/Tiny-2026-01-31", lambda number, payload: {"finish_reason": f"foo {number}"}
-    err = succeeds(run("--no_cache", more=more))
+    err = succeeds(run("--no_cache"))
     assert err.count("finish reason 'foo") == 1
     assert "tiny was asked" not in err
     server.name = "tiny-mini"
-    assert succeeds(run(more=more)).count("tiny was asked, but the answers name the model tiny-mini") == 1
+    assert succeeds(run()).count("tiny was asked, but the answers name the model tiny-mini") == 1
     assert run.results(part="configs")["metadata"]["answered_by"] == ["tiny-mini"]
 
 
-@at_once_and_one_by_one
 @pytest.mark.parametrize("fault", [{"message": {"content": ""}, "finish_reason": "stop"}, "null"], ids=str)
-def test_a_run_whose_answers_are_all_empty_is_an_error_after_the_results(run, server, more, fault):
+def test_a_run_whose_answers_are_all_empty_is_an_error_after_the_results(run, server, fault):
     server.fault = lambda number, payload: fault if number else None
     for _ in range(2):  # some are kept
-        assert "all written answers are empty" in fails(run(more=more))
+        assert "all written answers are empty" in fails(run())
         assert run.results()["invalid,none"] == 1
 
 
@@ -131,16 +126,15 @@ def test_refusals_of_the_content_are_told_from_others():
     assert not is_blocked(ConnectionError("content_filter"))
 
 
-@at_once_and_one_by_one
-def test_a_prompt_that_a_filter_blocks_is_an_invalid_answer_of_its_own_kind(run, server, more):
+def test_a_prompt_that_a_filter_blocks_is_an_invalid_answer_of_its_own_kind(run, server):
     server.fault = lambda number, payload: FILTERS[number % len(FILTERS)] if "B. None of" in text_of(payload) else None
-    err = succeeds(run(more=more))
+    err = succeeds(run())
     blocked = [sample for sample in run.samples() if "B. None of" in str(sample["arguments"])]
     assert {(sample["invalid"], sample["resps"][0][0]) for sample in blocked} == {("blocked by a filter", "")}
     count = f"blocked {len(blocked)} answers, which are invalid, to the questions "
     assert count + blocked[0]["doc"]["question_id"] in err
     before = len(server.asked())
-    assert count in succeeds(run(more=more))
+    assert count in succeeds(run())
     assert len(server.asked()) == before
 
 
@@ -149,30 +143,27 @@ def test_a_filter_that_blocks_the_first_request_is_an_error(run, server):
     assert tells(fails(run()), "a first request to", "status 400", "content_filter")
 
 
-@both
-@at_once_and_one_by_one
-def test_questions_that_are_refused_are_named_and_can_be_left_out(run, server, more, protocol):
-    succeeds(run("--no_cache", questions=2, protocol=protocol, more=more))
+def test_questions_that_are_refused_are_named_and_can_be_left_out(run, server):
+    succeeds(run("--no_cache", questions=2))
     doc = run.samples()[-1]["doc"]
     server.fault = lambda number, payload: OTHERS[0] if doc["question"] in text_of(payload) else None
-    line = fails(run(questions=2, protocol=protocol, more=more))
+    line = fails(run(questions=2))
     assert tells(line, "status 400 (26 of 52)", "maximum context", f'"without": ["{doc["question_id"]}"]', "26 answers")
     before = len(server.asked())
     options = json.dumps({"cora": {"questions": 2, "without": [doc["question_id"]]}})
-    succeeds(run("--metadata", options, protocol=protocol, more=more))
+    succeeds(run("--metadata", options))
     assert len(server.asked()) == before
     assert tells(run.results(part="configs")["metadata"]["signature"], f"|without:{doc['question_id']}|", "n:1x26")
 
 
 # ---- parameters
-@at_once_and_one_by_one
-def test_the_first_request_has_the_parameters_of_the_run(run, server, more):
-    succeeds(run("--gen_kwargs", "temperature=1,seed=None,top_p=0.9", more=more))
+def test_the_first_request_has_the_parameters_of_the_run(run, server):
+    succeeds(run("--gen_kwargs", "temperature=1,seed=None,top_p=0.9"))
     first, second = ({**payload, "messages": ""} for payload in server.payloads[:2])
     assert first == second
     assert first.keys() == {"messages", "model", "max_tokens", "temperature", "top_p"}
     server.payloads.clear()
-    succeeds(run(more=more, tasks="cora_demo,cora_demo_sampling"))
+    succeeds(run(tasks="cora_demo,cora_demo_sampling"))
     assert [payload["temperature"] for payload in server.payloads[:2]] == [0.0, 0.7]
     assert not any("Which letter" in text_of(payload) for payload in server.payloads[2:])
 
@@ -229,12 +220,11 @@ def test_a_wait_that_cannot_be_read_or_is_over_is_none(told):
 
 
 # ---- the way to the server
-@at_once_and_one_by_one
-def test_a_proxy_and_json_of_another_declared_type_work(run, server, monkeypatch, more):
+def test_a_proxy_and_json_of_another_declared_type_work(run, server, monkeypatch):
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
     answer = {"choices": [{"index": 0, "message": {"content": "A"}}]}
     server.fault = lambda number, payload: (200, json.dumps(answer).encode())  # which the server declares to be a page
-    succeeds(run(more=f"{more},base_url=http://models.example/v1/chat/completions"))
+    succeeds(run(more=",base_url=http://models.example/v1/chat/completions"))
     monkeypatch.delenv("NO_PROXY")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    succeeds(run("--no_cache", more=more))  # no proxy reaches this machine
+    succeeds(run("--no_cache"))  # no proxy reaches this machine

@@ -17,6 +17,7 @@ from tests.support.simulated import TASKS
 
 both = pytest.mark.parametrize("protocol", ["chat", "completions"])
 at_once_and_one_by_one = pytest.mark.parametrize("more", ["", ",num_concurrent=8"], ids=["one by one", "at once"])
+"""For what several requests at once could change; else one at a time takes the same way through the code."""
 
 
 def succeeds(ran: tuple[int, str]) -> str:
