@@ -17,8 +17,6 @@ from lm_eval_cora.report.score_views import NO_BEST, in_bold, scores_disagree
 from lm_eval_cora.runs.files import SamplesFile, files_in, grouped_by, part_of, read_json, short_names
 from lm_eval_cora.runs.grouping import Inputs, Labels, RunReader, labelled
 from lm_eval_cora.runs.model_run import Run, Runs, check_metric, first_defined
-from lm_eval_cora.runs.other_tasks import samples_in
-from lm_eval_cora.runs.samples import is_ours
 from lm_eval_cora.runs.score_records import find_records
 from lm_eval_cora.runs.signature import data_labels, how_asked, signature_parts
 from lm_eval_cora.tables.number import Number
@@ -215,13 +213,19 @@ def read_boards(
     """
     chosen = [metric] if metric else []
     with RunReader(reader, labels) as readers:
-        found = readers.inputs(paths, _settings_in)
-        inputs, notes = _usable(sorted(found, key=lambda one: one.task), paths)
+        inputs = sorted(readers.inputs(paths, _settings_in), key=lambda one: one.task)
         readers.plan(inputs)
+        notes = [*_without_samples(paths, inputs)]
         records, lost = _records(paths, labels or {}, (*chosen, *BESIDE))
         notes += lost
         names = short_names([*(one.files[0].model for one in inputs if one.files), *(run.model for run in records)])
-        runs = [run for one in inputs for run in _scored(one, readers, names, chosen, write_page)]
+        runs = []
+        for one in inputs:
+            for run in readers.read_inputs(one):
+                if run.unchecked:  # the settings are unknown
+                    notes += [f"left out {path}: {run.unchecked}" for path in run.files]
+                else:
+                    runs.append(_scored(replace(run, model=names.get(run.model, run.model)), chosen, write_page))
     notes += [f"{run.model}, {run.name}: {note}" for run in runs for note in run.notes] + readers.notes
     runs += [replace(record, model=names[record.model]) for record in records]
     if not runs and (not notes or not inputs):
@@ -244,32 +248,21 @@ def _settings_in(file: SamplesFile) -> str:
     return repr(how_asked(file.signature, known_data=bool(file.data.digest)))
 
 
-def _usable(inputs: Iterable[Inputs], paths: Iterable[Path]) -> tuple[list[Inputs], list[str]]:
-    """The inputs whose settings are known; and notes on the others, and on results files without samples."""
-    # Without a results file the settings of our tasks are unknown.
-    usable, notes = [], []
-    for one in inputs:
-        if one.files and one.files[0].unchecked and is_ours(next(samples_in(one.file), (b"", None))[1]):
-            notes += [f"left out {file.path}: {file.unchecked}" for file in one.files]
-        else:
-            usable.append(one)
+def _without_samples(paths: Iterable[Path], inputs: Iterable[Inputs]) -> Iterator[str]:
+    """Yield a note on each results file that has no samples beside it, and is broken or has tasks of lm-eval-cora."""
     runs = {(file.path.parent, file.date) for one in inputs for file in one.files}
     for path in paths:
         for results in files_in(path, lambda name: name.endswith(".json")) if path.is_dir() else [path]:
             name, date = results.stem[:8], results.stem[8:]
-            if name == "results_" and results.suffix == ".json" and (results.parent, date) not in runs:
-                notes += _results_alone(results)
-    return usable, notes
-
-
-def _results_alone(results: Path) -> Iterator[str]:
-    """Yield a note on a results file that has no samples beside it, and is broken or has tasks of lm-eval-cora."""
-    configs = part_of(found := read_json(results), "configs")
-    tasks = [task for task in configs if part_of(part_of(configs, task), "metadata").get("signature")]
-    if not found:
-        yield f"left out {results}: it cannot be read as a results file"
-    elif tasks:
-        yield f"left out {results}: there are no samples of {', '.join(tasks)} beside it. Run with --log_samples"
+            if name != "results_" or results.suffix != ".json" or (results.parent, date) in runs:
+                continue
+            configs = part_of(found := read_json(results), "configs")
+            tasks = [task for task in configs if part_of(part_of(configs, task), "metadata").get("signature")]
+            if not found:
+                yield f"left out {results}: it cannot be read as a results file"
+            elif tasks:
+                missing = f"there are no samples of {', '.join(tasks)} beside it"
+                yield f"left out {results}: {missing}. Run with --log_samples"
 
 
 def _records(paths: Iterable[Path], labels: Labels, metrics: Sequence[str]) -> tuple[list[Run], list[str]]:
@@ -283,22 +276,14 @@ def _records(paths: Iterable[Path], labels: Labels, metrics: Sequence[str]) -> t
     return records, notes
 
 
-def _scored(
-    one: Inputs,
-    readers: RunReader,
-    names: Mapping[str, str],
-    chosen: Sequence[str],
-    write_page: Callable[[Run], Path] | None,
-) -> Iterator[Run]:
-    """Yield the runs of some files with the scores that boards need, and without their answers."""
-    for found in readers.read_inputs(one):
-        run = replace(found, model=names.get(found.model, found.model))
-        page = write_page(run) if write_page else None
-        # Nothing was varied in a run of our tasks: an accuracy alone gives no place. One variant of MCQA+ does, in a
-        # run that does not have CoRA.
-        is_ranked = run.collected or "cora" not in run.estimates or (run.table.sizes > 1).any()
-        light = run.without_answers([*chosen, *run.probe.ranked_by, *BESIDE] if is_ranked else [])
-        yield replace(light, page=page)
+def _scored(run: Run, chosen: Sequence[str], write_page: Callable[[Run], Path] | None) -> Run:
+    """The run with the scores that boards need, and without its answers."""
+    page = write_page(run) if write_page else None
+    # Nothing was varied in a run of our tasks: an accuracy alone gives no place. One variant of MCQA+ does, in a run
+    # that does not have CoRA.
+    is_ranked = run.collected or "cora" not in run.estimates or (run.table.sizes > 1).any()
+    light = run.without_answers([*chosen, *run.probe.ranked_by, *BESIDE] if is_ranked else [])
+    return replace(light, page=page)
 
 
 def _with_page(run: Run, paths: Iterable[Path]) -> Run:

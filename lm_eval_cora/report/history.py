@@ -73,17 +73,20 @@ class TaskHistory:
         starts = [place for place, version in enumerate(self.versions) if version.not_comparable or not place]
         return [range(*ends) for ends in pairwise([*starts, len(self.versions)])]
 
-    def differences(self, metric: str) -> dict[tuple[int, int], Difference]:
-        """The differences of each version to the one before and to the last one of its line, by their places.
+    @cached_property
+    def differences(self) -> dict[str, dict[tuple[int, int], Difference]]:
+        """For each metric the changes of each version since the one before, and of the last one of a line since each.
 
-        The intervals of a line together. So they also hold for the best version, which the values decide.
+        They are by the places of the two versions. All intervals of a line hold together. So they also hold for the
+        best version, which the values decide.
         """
-        found: dict[tuple[int, int], Difference] = {}
+        found: dict[str, dict[tuple[int, int], Difference]] = {metric: {} for metric in self.metrics}
         for line in self.lines:
             pairs = list(dict.fromkeys([*pairwise(line), *((place, line[-1]) for place in line[:-1])]))
-            estimates = [self.versions[place].estimate(metric) for place in line]
             inside = [(before - line.start, after - line.start) for before, after in pairs]
-            found |= zip(pairs, together(estimates, inside), strict=True)
+            for metric in self.metrics:
+                estimates = [self.versions[place].estimate(metric) for place in line]
+                found[metric] |= zip(pairs, together(estimates, inside), strict=True)
         return found
 
 
@@ -190,7 +193,7 @@ def summary_of(histories: Sequence[TaskHistory]) -> str:
 
 def _summary(history: TaskHistory, metric: str) -> str:
     """The sentences about one metric, among the versions that can be compared with the last one."""
-    line, versions, changes = history.lines[-1], history.versions, history.differences(metric)
+    line, versions, changes = history.lines[-1], history.versions, history.differences[metric]
     first, last = line[0], line[-1]
     values = {place: versions[place].estimate(metric).value for place in line}
     best = max(line, key=lambda place: (values[place] > -inf, values[place]))
@@ -237,7 +240,7 @@ def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
 def _row(history: TaskHistory, place: int, metric: str) -> list[Cell]:
     version = history.versions[place]
     difference: tuple[Cell, Cell] = ("not comparable" if version.not_comparable else "", "")
-    if change := history.differences(metric).get((place - 1, place)):
+    if change := history.differences[metric].get((place - 1, place)):
         difference = Number.of_difference(change).with_interval
     run = version.run
     return [run.model, run.date[:10], *Number.of(version.estimate(metric)).with_interval, *difference]
@@ -290,12 +293,11 @@ def as_json(histories: Sequence[TaskHistory]) -> Any:
 
 
 def _versions_as_json(history: TaskHistory) -> Iterator[dict[str, Any]]:
-    differences = {metric: history.differences(metric) for metric in history.metrics}
     ends = {line[-1] for line in history.lines}
     for place, version in enumerate(history.versions):
         end = next(end for end in sorted(ends) if end >= place)
         metrics = {}
-        for metric, found in differences.items():
+        for metric, found in history.differences.items():
             changes = {"difference": (place - 1, place), "to_last": (place, end)}
             own = {name: found.get(pair, _NO_DIFFERENCE) for name, pair in changes.items()}
             metrics[metric] = for_json(version.estimate(metric)) | own

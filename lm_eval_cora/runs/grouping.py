@@ -32,7 +32,7 @@ from lm_eval_cora.runs.files import (
 from lm_eval_cora.runs.helm import is_helm, read_helm
 from lm_eval_cora.runs.inspect_logs import is_inspect, read_inspect
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.other_tasks import read_documents, read_other_task
+from lm_eval_cora.runs.other_tasks import newest_documents, read_other_task
 from lm_eval_cora.runs.program_rows import Logged
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
 from lm_eval_cora.runs.signature import data_labels, family_of, merged_signature, signature_parts
@@ -67,7 +67,7 @@ def read_runs(paths: Iterable[Path], reader: Reader | None = None, labels: Label
     seen: set[Path] = set()
     with RunReader(reader, labels) as readers:
         for path in paths:
-            runs = readers.runs_in(path)
+            runs = readers.runs_in(path, readers.inputs([path]))
             if not runs:
                 raise readers.nothing_in(path)
             files = [{file.resolve() for file in run.files} for run in runs]
@@ -176,10 +176,10 @@ class RunReader(SamplesReaders):
         answers = read_answers(path, reader=self.reader)  # with the usual names of columns
         return [self._of_answers(path, model or path.stem, own) for model, own in answers.items()]
 
-    def runs_in(self, path: Path) -> list[Run]:
+    def runs_in(self, path: Path, inputs: Sequence[Inputs]) -> list[Run]:
         """Read the runs of one path; see `read_runs`. The names of the models are not shortened."""
         self.left_out = []
-        self.plan(inputs := self.inputs([path]))
+        self.plan(inputs)
         runs = with_all_notes(self.merged(one.files) for one in inputs if one.files)
         return labelled(runs or self._newest_others(inputs), path, self._labels)
 
@@ -344,12 +344,11 @@ def is_answers_file(path: Path) -> bool:
 
 def _has_answers(path: Path) -> bool:
     """Whether a file in a folder has columns of answers. Tables of results and other files beside them do not."""
+    if path.suffix.lower() == ".parquet":
+        return True
     with path.open("rb") as file:
         head = file.read(_HEAD)
-        if path.suffix.lower() == ".parquet":  # its end names the columns
-            file.seek(max(0, path.stat().st_size - _HEAD))
-            head = file.read()
-        elif path.suffix.lower() in (".csv", ".tsv"):
+        if path.suffix.lower() in (".csv", ".tsv"):
             head = head.partition(b"\n")[0]
     pattern = rb'"(\w+)"\s*:' if "json" in path.suffix.lower() else rb"\w+"
     names = {*re.findall(pattern, head)}
@@ -469,8 +468,9 @@ def read_contestants(
     found: list[Contestant] = []
     with RunReader(reader) as readers:
         for path in paths:
-            runs = readers.runs_in(path)
-            documents = [] if is_answers_file(path) or is_log(path) else read_documents(path)
+            inputs = readers.inputs([path])
+            runs = readers.runs_in(path, inputs)
+            documents = with_all_notes(newest_documents(one.files) for one in inputs if one.files)
             if documents:  # they have the scores of answers that were not written
                 runs = [run for run in runs if not run.collected or "response" in run.collected.given]
             every = labelled([*runs, *documents], path, labels or {})

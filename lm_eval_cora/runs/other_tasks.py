@@ -1,6 +1,6 @@
 """Tasks of the harness that are not ours: the values of each document, and answers to multiple-choice questions.
 
-`read_documents` reads one value per document and metric, to compare models in pairs. `read_other_task` reads the
+`newest_documents` reads one value per document and metric, to compare models in pairs. `read_other_task` reads the
 answers to a multiple-choice task again; the options are found as `cora_of` finds them.
 """
 
@@ -31,12 +31,9 @@ from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import LETTERS, shorten
 from lm_eval_cora.runs.files import (
     SamplesFile,
-    find_files,
-    grouped_by,
     lines_of_samples,
     listed,
     part_of,
-    with_all_notes,
 )
 from lm_eval_cora.runs.model_run import ADDRESS, NO_PROBE, Documents, Run
 from lm_eval_cora.runs.program_rows import Columns, Logged, logged, options_of
@@ -55,15 +52,8 @@ _OURS = "from an lm-eval-cora task"
 _NO_PROBE = replace(NO_PROBE, ranked_by=())
 
 
-def read_documents(path: Path) -> list[Run]:
-    """Read the runs of other tasks; of several runs of a task by one model, the newest one with answers."""
-    newest_first = sorted(find_files(path), key=lambda file: file.date, reverse=True)
-    by_task = sorted(grouped_by(newest_first, lambda file: (file.model, file.task)).items())
-    return with_all_notes(_newest(files) for _, files in by_task)
-
-
-def _newest(files: Sequence[SamplesFile]) -> tuple[list[Run], list[str]]:
-    """Read the newest file of a task and model that has answers."""
+def newest_documents(files: Sequence[SamplesFile]) -> tuple[list[Run], list[str]]:
+    """Read the newest file that has answers to a task that is not ours: a run for each filter; and notes."""
     notes: list[str] = []
     for place, file in enumerate(files):
         found, broken = _read(file.path)

@@ -106,8 +106,8 @@ def test_results_files_without_samples(runs, tmp_path):
     boards, notes = read(folder)
     assert [board.title for board in boards] == ["cora_demo", "cora_demo_prompts"]
     assert notes == [
-        f"left out {samples}: there is no results file beside the samples",
         f"left out {folder / 'results_broken.json'}: it cannot be read as a results file",
+        f"left out {samples}: there is no results file beside the samples",
     ]
 
 

@@ -65,7 +65,7 @@ def test_versions_are_sorted_by_date_and_compared_with_the_one_before(history, v
     for version in prompts.versions:
         assert tuple(version.estimate("cora")) == tuple(estimates[version.label])
         assert len(version.run.ids) == 0  # it does not keep the answers
-    changes = prompts.differences("cora")
+    changes = prompts.differences["cora"]
     assert changes.keys() == {(0, 1), (1, 2), (0, 2)}
     for (before, after), together in changes.items():
         alone = difference(*(estimates[prompts.versions[place].label] for place in (before, after)))

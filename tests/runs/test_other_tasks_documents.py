@@ -6,16 +6,24 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.paired import pairwise
 from lm_eval_cora.runs.comparable import not_comparable, setting_differences
-from lm_eval_cora.runs.other_tasks import estimate_of, read_documents
-from tests.support.documents import DOCUMENTS, change_results, results_of, run_of, samples_of, told, values_of
+from lm_eval_cora.runs.other_tasks import estimate_of
+from tests.support.documents import (
+    DOCUMENTS,
+    change_results,
+    documents_in,
+    results_of,
+    run_of,
+    samples_of,
+    told,
+    values_of,
+)
 from tests.support.messages import tells
 from tests.support.written import edit, lines_of, put
 
 
 def test_the_means_are_those_of_the_results_file(models):
-    runs = read_documents(models.one)
+    runs = documents_in(models.one)
     printed = runs[0].results["results"]
     assert [run.task for run in runs] == ["tiny_choice", "tiny_written (strict)", "tiny_written (letter)"]
     for run in runs:
@@ -36,21 +44,9 @@ def test_the_means_are_those_of_the_results_file(models):
     assert [*np.array(written.ids)[np.isnan(outcomes)]] == [*range(0, 24, 3)]
 
 
-@pytest.mark.parametrize("metric", ["likeness", "length"])
-def test_means_are_compared_in_pairs(models, metric):
-    """The error is that of the differences within documents: sd / sqrt(N)."""
-    pair = [run_of(folder).estimates[metric] for folder in (models.one, models.two)]
-    changes = np.subtract(values_of(models.two, metric), values_of(models.one, metric))
-    found = pairwise(pair)[0, 1]
-    assert found.test is None
-    assert found.value == pytest.approx(changes.mean())
-    assert found.stderr == pytest.approx(changes.std(ddof=1) / np.sqrt(DOCUMENTS))
-    assert found.change.low < found.value < found.change.high
-
-
 def test_runs_of_two_models_can_be_compared_except_another_task_or_filter(models):
-    choice, written, letter = of_one = read_documents(models.one)
-    for one, two in zip(of_one, read_documents(models.two), strict=True):
+    choice, written, letter = of_one = documents_in(models.one)
+    for one, two in zip(of_one, documents_in(models.two), strict=True):
         assert not_comparable(one, two) == not_comparable(two, one) == ""
         assert setting_differences(one, two) == []
     second = "the second is tiny_written with the filter"
@@ -76,7 +72,7 @@ def test_a_harness_that_counts_the_values_of_the_last_metric(copy, limit, origin
     """lm-eval 0.4.12 writes their number as that of the documents."""
     change_results(copy, "n-samples", "tiny_written", value={"original": original, "effective": DOCUMENTS - 8})
     change_results(copy, "config", "limit", value=limit)
-    _, written, _ = read_documents(copy)
+    _, written, _ = documents_in(copy)
     assert "longest" not in written.estimates
     assert "the means are not checked" not in told(written)
 
@@ -142,13 +138,13 @@ def test_the_newest_run_with_answers_counts(copy):
     assert run.files == (answered,)
     assert f"left out {old}, older than {answered}" in run.notes
     assert f"left out {empty}: it has no answers (1 not JSON)" in run.notes
-    first, *_ = read_documents(copy)  # notes of a task without answers stand with the first run
+    first, *_ = documents_in(copy)  # notes of a task without answers stand with the first run
     assert "it has no answers (1 not JSON, 1 incomplete or altered)" in told(first)
 
 
 def test_a_file_can_be_named_instead_of_a_folder(models):
-    assert [run.task for run in read_documents(samples_of(models.one, "tiny_choice"))] == ["tiny_choice"]
-    assert len(read_documents(results_of(models.one))) == len(read_documents(models.one.parent)) / 5 == 3
+    assert [run.task for run in documents_in(samples_of(models.one, "tiny_choice"))] == ["tiny_choice"]
+    assert len(documents_in(results_of(models.one))) == len(documents_in(models.one.parent)) / 5 == 3
 
 
 def test_infinite_sums_are_left_out_and_metrics_that_the_results_file_does_not_have_are_named(copy):
@@ -199,7 +195,7 @@ def test_the_address_of_an_image_is_not_part_of_a_document(tmp_path):
 
 
 def test_addresses_in_responses_repeated_lines_and_lines_of_our_tasks(models, other, copy):
-    assert read_documents(other.folder) == []
+    assert documents_in(other.folder) == []
     lines = [{**line, "resps": [["<object at 0x7f00>"]]} for line in lines_of(samples_of(copy))]
     again = {**lines[0], "exact_match": not lines[0]["exact_match"]}
     put(samples_of(copy), [*lines, again, lines_of(other.samples)[0]])

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lm_eval_cora.runs.files import find_files, grouped, with_all_notes
 from lm_eval_cora.runs.model_run import Run
-from lm_eval_cora.runs.other_tasks import read_documents
+from lm_eval_cora.runs.other_tasks import newest_documents
 from tests.support.simulated import run
 from tests.support.written import lines_of, put, save
 
@@ -154,8 +155,12 @@ def change_results(folder: Path, *keys: str, value: Any) -> None:
     path.write_text(json.dumps(whole))
 
 
+def documents_in(path: Path) -> list[Run]:
+    return with_all_notes(map(newest_documents, grouped(find_files(path))))
+
+
 def run_of(path: Path, name: str = "tiny_written", part: str = "strict") -> Run:
-    (found,) = (run for run in read_documents(path) if (run.name, run.part) == (name, part))
+    (found,) = (run for run in documents_in(path) if (run.name, run.part) == (name, part))
     return found
 
 
