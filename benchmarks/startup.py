@@ -1,4 +1,4 @@
-"""Measure what the package costs at each start of Python, and how long a run takes until its first request.
+"""Measure what the package costs at each start of Python and of a command, and until the first request of a run.
 
     python benchmarks/startup.py --repeats 200
 
@@ -8,6 +8,9 @@ Both modules are compiled and imported by a .pth file, each in a separate virtua
 site-packages. Ours is a package with one file, as the wheel installs it. Before it, another .pth file imports a module
 from site-packages, as with an editable harness: the first such import is slower, because it reads the folder. The two
 environments are started in turn, under `-X importtime`.
+
+**A command** on a file of 180 answers, its help, and an error: processor time, and its ratio to `import numpy`. The
+commands are started in turn, and the lowest time of each counts.
 
 **A run** of one question of the demo with the harness' dummy model, with `lm-eval-cora run` and with `lm_eval run`, in
 turn: seconds of processor time up to the first request.
@@ -88,6 +91,34 @@ def seconds_to_first_request(command: str, *, ours_alone: bool) -> float:
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
+ANSWERS = [
+    {"question": question, "variant": variant, "picked": picked, "answer": "Ice", "printed": printed}
+    for question in range(60)
+    for variant, printed in (("original", ["Ice", "Fog"]), ("shuffled", ["Fog", "Ice"]), ("again", ["Ice", "Fog"]))
+    for picked in [printed[question % 7 == 0]]
+]
+
+
+def seconds_of_commands(folder: Path, runs: int) -> dict[str, float]:
+    """Processor time of `import numpy` and of our commands, without a first run, in which Python compiles modules."""
+    (folder / "answers.json").write_text(json.dumps(ANSWERS))
+    ours = ("--help", "score answers.json", "gate answers.json --require cora>=0.3", "score missing.json")
+    commands = {
+        "import numpy": ["-c", "import numpy"],
+        **{line: ["-m", "lm_eval_cora", *line.split()] for line in ours},
+    }
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    environment |= {"PYTHONPATH": str(Path(__file__).parents[1]), "PYTHONPYCACHEPREFIX": str(folder / "compiled")}
+    spent: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(runs + 1):
+        for name, words in commands.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, *words], env=environment, cwd=folder, capture_output=True, check=False)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent[name].append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return {name: min(seconds[1:]) for name, seconds in spent.items()}
+
+
 def main() -> None:
     """Time both modules and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -111,9 +142,14 @@ def main() -> None:
     ratio = statistics.median(one / other for (one, _), (other, _) in zip(*costs.values(), strict=True))
     share = statistics.median(cost / total for cost, total in costs["ours"])
     print(f"ours against an empty module: {ratio:.2f}; share of all imports of a bare start: {share:.1%}")
+    with tempfile.TemporaryDirectory() as temporary:
+        seconds = seconds_of_commands(Path(temporary), given.runs)
+    print(f"processor time of commands, lowest of {given.runs}, seconds, and times that of `import numpy`")
+    for name, spent in seconds.items():
+        print(f"{name:44}{spent:>8.2f}{spent / seconds['import numpy']:>8.1f}")
     commands, alone = ("lm_eval_cora", "lm_eval"), given.ours_alone
-    spent = [[seconds_to_first_request(name, ours_alone=alone) for name in commands] for _ in range(given.runs)]
-    ours, plain = (statistics.median(column) for column in zip(*spent, strict=True))
+    rows = [[seconds_to_first_request(name, ours_alone=alone) for name in commands] for _ in range(given.runs)]
+    ours, plain = (statistics.median(column) for column in zip(*rows, strict=True))
     print(f"processor time to the first request, median of {given.runs} runs each, seconds")
     print(f"lm-eval-cora run {ours:.1f}, lm_eval run {plain:.1f}, ratio {ours / plain:.2f}")
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
@@ -158,13 +159,17 @@ class SamplesReaders(Pool[Worker]):
         super().__init__(Worker(command("lm_eval_cora.runs.samples")) for _ in range(count or processors()))
         self._planned: deque[_Part] = deque()
         self._ahead = self.map(ask, (), 1)
-        self._bar = bar(desc="reading", unit="B", unit_scale=True, total=0)
+
+    @cached_property
+    def _bar(self) -> Any:
+        return bar(desc="reading", unit="B", unit_scale=True, total=0)
 
     def close(self) -> None:
         """End the processes."""
         self._ahead.close()
         super().close()
-        self._bar.close()
+        if "_bar" in vars(self):  # a bar is slow to import
+            self._bar.close()
 
     def begin(self, files: Iterable[tuple[Path, Reader]]) -> None:
         """Tell which files `read` will be asked for, in this order. The processes read a few parts ahead."""
