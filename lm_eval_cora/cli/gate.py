@@ -16,7 +16,6 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.decide import verdicts
@@ -90,6 +89,8 @@ def note_error(arguments: Sequence[str], error: object) -> None:
     """Write an error to the file of --junit, also if the arguments are wrong, because CI systems show this file."""
     found = re.match(r"gate\0(?:.*\0)?--ju\w*[=\0]([^\0-][^\0]*)", "\0".join(arguments), re.DOTALL)
     if error and found:
+        from xml.sax.saxutils import quoteattr  # slow to import
+
         case = f'<testcase name="gate"><error type="error" message={quoteattr(printable(str(error)))}/></testcase>'
         text = f'<testsuite name="lm-eval-cora gate" tests="1" failures="0" errors="1">{case}</testsuite>\n'
         with suppress(UserError, OSError):
