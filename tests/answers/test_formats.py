@@ -89,12 +89,10 @@ def test_wrong_and_invalid_answers_and_how_they_are_shown(name):
     assert not invalid.correct
     assert all(answer_format.said(invalid, (0, 1), letters=letters) is None for letters in (True, False))
     wrong, by_identity = {
-        "letter": (Answer(picked=1, position=1), "1"),
-        "best_answer": (Answer(picked=1, position=1), "1"),
         "yes_no": (Answer(selected=()), "no"),
         "select_all": (Answer(selected=(0, 1)), "0 1"),
         "boxed": (Answer(written="2"), "2"),
-    }[name]
+    }.get(name, (Answer(picked=1, position=1), "1"))
     record = Record.of(doc, wrong, matches=False)
     assert not record.correct
     assert answer_format.said(record, (0, 1), letters=False) == by_identity

@@ -1,136 +1,112 @@
-"""Follow the steps in CONTRIBUTING for a new benchmark, probe and answer format, with the files of the guide."""
+"""Make all changes of CONTRIBUTING in a copy of the repository, and run the tests of the suite that they touch."""
 
-import json
+import os
 import re
 import shutil
+import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
-import datasets
 import pytest
 
-from lm_eval_cora import answers, questions, variants
-from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.cli import main
-from lm_eval_cora.questions.benchmark import declared
-from lm_eval_cora.questions.loading import collect_questions
-from lm_eval_cora.questions.question import LETTERS
-from lm_eval_cora.runs import task_files
-from lm_eval_cora.variants import template
-from lm_eval_cora.variants.probes import PROBES
-from tests.support import written
-from tests.support.simulated import TASKS, knows, run, scores
+ROOT = Path(__file__).parents[2]
+PACKAGE = Path("lm_eval_cora")
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text()
+BLOCKS = re.findall(r"^```\w+\n# (at the end of )?(\S+\.\w+)\n(.*?)^```", GUIDE, flags=re.DOTALL | re.MULTILINE)
+"""Whether a block of the guide continues a file, the file, and its text."""
 
-GUIDE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+(ABOUT,) = re.findall(r"^    (\"~\": lambda .*)", GUIDE, flags=re.MULTILINE)
+REGISTERED = {
+    "variants/probes.py": ("variants.backwards import BACKWARDS", "CHOICES_ONLY)", "CHOICES_ONLY, BACKWARDS)"),
+    "answers/formats.py": ("answers.json_letter import JSON_LETTER", "in (LETTER,", "in (JSON_LETTER, LETTER,"),
+    "runs/grouping.py": ("runs.quiz_logs import is_quiz, read_quiz", "is_helm: ", "is_quiz: read_quiz, is_helm: "),
+    "decide/verdicts.py": (
+        "errors import UserError",
+        '    ">=": ',
+        '    "~": lambda n: (n - 0.05, n + 0.05),\n    ">=": ',
+    ),
+}
+"""Files of the package that the guide asks to edit: what they import, and the place of the new entry."""
 
-
-def files_of_the_guide(what):
-    """The files in a section of the guide. Each block starts with its name in a comment."""
-    (section,) = re.findall(rf"^## Add {what}$(.*?)^## ", GUIDE, flags=re.DOTALL | re.MULTILINE)
-    blocks = re.findall(r"^```\w+\n# (\S+)\n(.*?)^```", section, flags=re.DOTALL | re.MULTILINE)
-    return dict(blocks)
-
-
-def write(folder, files):
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """The files of the guide, the existing fragments, and rows in a local folder instead of the Hub."""
-    write(tmp_path, files_of_the_guide("a benchmark"))
-    for fragment in ("_forms", "_probes"):
-        (tmp_path / "tasks" / fragment).symlink_to(TASKS / fragment)
-    rows = [
-        {"riddle": f"What follows {number}?", "answers": [str(number + 1), "0", "-1"], "solution": 0, "topic": "sums"}
-        for number in range(1, 7)
-    ]
-    hub = tmp_path / "somebody" / "riddles"
-    for split in ("test", "train"):
-        hub.mkdir(parents=True, exist_ok=True)
-        (hub / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[split == "train" :]))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    # The adapter is a module of the package; here it is in the temporary folder.
-    monkeypatch.setattr(questions, "__path__", [*questions.__path__, str(tmp_path / "lm_eval_cora" / "questions")])
-    monkeypatch.delitem(sys.modules, "lm_eval_cora.questions.rhymes", raising=False)
-    return tmp_path
-
-
-def test_one_fragment_and_the_task_files_are_enough(folder):
-    names = files_of_the_guide("a benchmark")
-    assert [Path(name).name for name in names] == [
-        *("riddles.yaml", "cora_riddles.yaml", "cora_riddles_mc.yaml", "rhymes.py")
-    ]
-    for task in ("cora_riddles", "cora_riddles_mc"):
-        results = run(knows, task, {"questions": 4}, folder / "tasks", num_fewshot=2)
-        assert scores(results, task)["cora"] == 1.0
-        assert results["n-samples"][task]["effective"] == 4 * 14
-        assert all(sample["arguments"][0][0].count("\nAnswer: ") == 2 for sample in results["samples"][task])
+TOUCHED = {
+    **{name: () for _, name, _ in BLOCKS if re.match(r"tests/.*/test_", name)},
+    **dict.fromkeys(("tests/test_structure.py", "tests/test_write_tasks.py", "tests/variants/test_probes.py"), ()),
+    **dict.fromkeys(("tests/runs/test_helm.py", "tests/tables", "tests/export/test_output_formats.py"), ()),
+    "lm_eval_cora/metrics/accuracy.py": (),  # the example
+    "tests/metrics/test_metrics_properties.py": (
+        "every_metric_agrees_with_its_oracle[divergent]",
+        "every_metric_is_tested_here_or_in_a_file_of_its_own",
+    ),
+    "tests/metrics/test_facts.py": (
+        "each_metric_has_a_meaning_of_one_sentence",
+        "names_in_papers_are_different_and_those_of_the_papers",
+        "no_metric_raises_with_skipped_variants",
+        "the_metrics_of_a_run_that_stops_at_the_first_miss",
+        "one_variant_of_each_question_says_nothing_about_consistency",
+    ),
+    "tests/variants/test_probes_expand.py": ("the_variants_are_those_of_the_task", "a_prompt_of_ones_own"),
+    "tests/answers/test_formats.py": (
+        "reasons_that_all_formats_share",
+        "wrong_and_invalid_answers_and_how_they_are_shown",
+    ),
+    "tests/answers/test_announced.py": (
+        "responses_in_the_style_of_native_speakers",
+        "every_language_has_responses",
+    ),
+    "tests/runs/test_task_files.py": ("the_tasks", "the_metrics_of_a_probe_can_be_called"),
+    "tests/runs/test_collected.py": ("metrics_of_our_kinds_of_variants_need_these_kinds",),
+    "tests/cli/test_tasks.py": ("the_list_of_tasks",),
+    "tests/harness/test_task.py": (
+        "exactly_these_names_are_registered",
+        "every_task_builds_and_renders[riddles]",
+        "every_task_builds_and_renders[demo]",
+        "the_name_of_a_metric_tells_its_parameter",
+        "no_file_sets_zero_shots",
+        "a_task_file_is_three_lines_and_has_a_readme",
+    ),
+}
+"""The tests of the guide, and those that a change of each kind could break; of some files only these."""
 
 
-@pytest.mark.usefixtures("folder")
-def test_an_adapter_reads_rows_that_need_code():
-    rhymes = import_module("lm_eval_cora.questions.rhymes").RHYMES
-    rows = [("row 0", {"text": "moon: spoon, table, fork"}), ("row 1", {"text": "moon"})]
-    found = declared({"adapter": rhymes, "hub": "somebody/rhymes", "split": "test"})
-    found_questions, left_out, _ = collect_questions(found, rows, id_prefix="test")
-    assert [(question.stem, question.choices[0]) for question in found_questions] == [
-        ("What rhymes with moon?", "spoon")
-    ]
-    assert [where for where, _ in left_out] == ["row 1"]
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the repository with all changes of the guide."""
+    root = tmp_path_factory.mktemp("copy")
+    for name in ("lm_eval_cora", "tasks", "tests", "scripts", "docs"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, root)
+    for continues, name, text in BLOCKS:
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        assert path.is_file() == bool(continues), name
+        path.write_text((path.read_text() if continues else "") + text)
+    for name, (imported, place, entry) in REGISTERED.items():
+        path = root / PACKAGE / name
+        first, found, rest = path.read_text().partition("from lm_eval_cora.")
+        assert rest.count(place) == 1, name
+        path.write_text(f"{first}{found}{imported}\n{found}{rest.replace(place, entry)}")
+    return root
 
 
-@pytest.fixture
-def extended(tmp_path, monkeypatch):
-    """The package with the probe and the answer format of the guide, and a copy of the task files with theirs."""
-    shutil.copytree(TASKS, tmp_path / "tasks")
-    write(tmp_path, {**files_of_the_guide("a probe"), **files_of_the_guide("an answer format")})
-    for package, name in ((answers, "json_letter"), (variants, "backwards")):
-        room = package.__name__.rpartition(".")[2]
-        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / "lm_eval_cora" / room)])
-        monkeypatch.delitem(sys.modules, f"{package.__name__}.{name}", raising=False)
-    prompt = tmp_path / "lm_eval_cora" / "variants" / "templates" / "json_letter.jinja"
-    environment = template.prompts()["question"].environment
-    monkeypatch.setitem(template.prompts(), "json_letter", environment.from_string(prompt.read_text()))
-    # The two registries, changed as the guide says.
-    monkeypatch.setitem(FORMATS, "json_letter", import_module("lm_eval_cora.answers.json_letter").JSON_LETTER)
-    monkeypatch.setitem(PROBES, "backwards", import_module("lm_eval_cora.variants.backwards").BACKWARDS)
-    monkeypatch.setattr(task_files, "tasks_folder", lambda: tmp_path / "tasks")
-    monkeypatch.setattr(written, "TASKS", tmp_path / "tasks")
-    monkeypatch.setattr(written, "benchmark_of", lambda _: "demo")
-    return tmp_path
+def called(copy, *command):
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    done = subprocess.run([sys.executable, *command], cwd=copy, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    return done.stdout
 
 
-def answer(doc):
-    """Knows the answers, and writes JSON if asked to, except for one question."""
-    letter = LETTERS[doc["printed"].index(doc["answer"])]
-    if doc["ask"] != "json_letter":
-        return letter
-    return "{}" if doc["question_id"] == "demo-01" else f'Sure: {{"answer": "{letter}"}}'
-
-
-def test_a_probe_and_an_answer_format_are_an_object_each(extended, capsys):
-    assert [Path(name).name for name in files_of_the_guide("a probe")] == [
-        *("backwards.py", "backwards.yaml", "cora_demo_backwards.yaml")
-    ]
-    out = extended / "out"
-    results = written.write(out, answer, "cora_demo_backwards", {"questions": 10})
-    invalid = [line for line in written.lines_of(results.samples) if line["filtered_resps"] == ["{}"]]
-    assert results.printed["acc,none"] == 1 - len(invalid) / 30
-    assert {line["doc"]["ask"] for line in written.lines_of(results.samples)} == {"letter", "json_letter"}
-    # The run can be reported ...
-    assert main(["report", str(out), "--format", "md"]) == 0
-    told = capsys.readouterr().out
-    assert "10 questions: each question with its options in reverse order; " in told
-    assert "The same; the answer is JSON." in told
-    # ... also without a results file, exported, and listed.
-    results.results.unlink()
-    assert main(["report", str(out), "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["probe"] == "backwards"
-    assert main(["tasks"]) == 0
-    assert "cora_demo_backwards" in capsys.readouterr().out
+def test_the_changes_of_the_guide_pass_the_tests_that_they_touch(copy):
+    made = called(copy, "-m", "scripts.write_tasks").splitlines()
+    probes = {"divergent", "plus", "order", "labels", "choices_only"}
+    assert len([line for line in made if "cora_riddles" in line]) == 2 * len(probes) + 1  # backwards has one form
+    small = "tests/test_structure.py::test_the_package_and_its_tests_stay_small"
+    options = ("-q", "-p", "no:cacheprovider", "--no-header", "--deselect", small)
+    tests = [f"{file}::test_{name}" for file, names in TOUCHED.items() for name in names]
+    called(copy, "-m", "pytest", *options, *tests, *(file for file, names in TOUCHED.items() if not names))
+    # The new run can be reported, compared, scored and listed.
+    harness = ("-m", "lm_eval_cora", "run", "--model", "dummy", "--tasks", "cora_demo_backwards", "--limit", "4")
+    called(copy, *harness, "--output_path", "out", "--log_samples")
+    told = called(copy, "-m", "lm_eval_cora", "report", "out", "--format", "md")
+    assert "questions: each question with its options in reverse order; " in told
+    assert "The options in reverse order." in told
