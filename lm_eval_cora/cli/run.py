@@ -10,7 +10,7 @@ without the options above.
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -28,6 +28,32 @@ def add_arguments(parser: console.Parser) -> None:
         "%(prog)s [-h] [--of NAME] [--stop exact] [--until REQUIREMENT [--baseline OUT]] [--budget N] "
         "[--max_gen_toks N,N] [--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
     )
+    _add_early_stopping(parser)
+    parser.argument(
+        "--of",
+        "NAME",
+        """measure a multiple-choice task or group of the harness, or several (NAME,NAME), with the task cora_of or
+        the one of --tasks""",
+    )
+    parser.argument(
+        "--max_gen_toks --max-gen-toks",
+        "N,N",
+        """token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut
+        off before it is settled, it is requested again with 512. The scores are those of 512""",
+        type=_increasing,
+        default=(),
+    )
+    parser.argument(
+        "--no_cache --no-cache",
+        None,
+        """do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved
+        answers""",
+    )
+    parser.argument("--verbose", None, "print the traceback of an error, and a line for each wave of requests")
+
+
+def _add_early_stopping(parser: console.Parser) -> None:
+    """Add the arguments that decide which requests are sent."""
     parser.argument(
         "--stop",
         None,
@@ -52,27 +78,6 @@ def add_arguments(parser: console.Parser) -> None:
         **console.REPEATED,
     )
     parser.argument("--baseline", "OUT", "the output of a whole run, with which no-worse and same compare")
-    parser.argument(
-        "--of",
-        "NAME",
-        """measure a multiple-choice task or group of the harness, or several (NAME,NAME), with the task cora_of or
-        the one of --tasks""",
-    )
-    parser.argument(
-        "--max_gen_toks --max-gen-toks",
-        "N,N",
-        """token limits of a written answer. With 32,512 every answer is first limited to 32 tokens. If it is cut
-        off before it is settled, it is requested again with 512. The scores are those of 512""",
-        type=_increasing,
-        default=(),
-    )
-    parser.argument(
-        "--no_cache --no-cache",
-        None,
-        """do not save greedy answers in the folder of --output_path. An interrupted run resumes from the saved
-        answers""",
-    )
-    parser.argument("--verbose", None, "print the traceback of an error, and a line for each wave of requests")
 
 
 def _increasing(text: str) -> tuple[int, ...]:
@@ -83,14 +88,6 @@ def _increasing(text: str) -> tuple[int, ...]:
     if numbers[:1] < (1,) or list(numbers) != sorted(set(numbers)):
         raise argparse.ArgumentTypeError(f"expected one whole number or increasing ones such as 32,512, got {text!r}")
     return numbers
-
-
-_FORMER = ("--target", "--target-stderr", "--target_stderr")
-
-
-def _refuse_former(options: Iterable[str]) -> None:
-    if former := [text for text in options if text.partition("=")[0] in _FORMER]:
-        raise UserError(f"{former[0]}: expected --until, such as --until 'cora±0.02', which has replaced this option")
 
 
 HARNESS = "lm-eval>=0.4.12,<0.5"  # the harness that this package needs, as in pyproject.toml
@@ -115,7 +112,6 @@ def run(given: console.Given) -> None:
         from lm_eval_cora.harness import run as harness
         from lm_eval_cora.harness.until import Until
 
-    _refuse_former(given.others)
     config = as_the_harness_parses(given, given.others).config
     if config:
         _add_options(given, Path(config), arguments.harness_options())
@@ -153,7 +149,6 @@ def _add_options(given: console.Given, config: Path, options: Sequence[str]) -> 
         content = None
     if not isinstance(content, dict):  # the harness reports it
         return
-    _refuse_former(f"--{key}" for key in content)
     known = [*OPTIONS, *(option.removeprefix("--") for option in options)]
     for key, value in content.items():
         name = str(key).replace("-", "_")

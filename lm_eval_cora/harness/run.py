@@ -64,8 +64,13 @@ class _Place:
             answer_cache.check_cache(answer_cache.cache_file(settings.use_cache))
 
     def with_cache(self, model: Any) -> Any:
-        """Wrap a model in a cache if answers are kept."""
+        """Wrap a model in a cache if answers are kept, and are not sampled."""
         settings = self._settings
+        if back_ends.is_always_random(model):
+            samples = "the back end samples the answers of this model with a temperature above 0"
+            greedy = "the tasks ask for greedy answers. They differ from run to run and are not kept"
+            logger.warning("%s although %s", samples, greedy)
+            self.keeps = False
         if not self._is_kept:
             return model
         cache = settings.use_cache or answer_cache.default_cache(
@@ -84,15 +89,15 @@ class _Place:
     def _is_kept(self) -> bool:
         return self.keeps and bool(self._settings.use_cache or self._settings.output_path)
 
-    def finish(self) -> None:
-        """Record that the results are written."""
+    def _finish(self) -> None:
         self.is_finished = True
 
     @contextmanager
     def explaining(self) -> Iterator[None]:
         """Turn an error that ends a run into one that says how to continue. Close the cache at the end."""
         try:
-            yield
+            with compat.after_saving(self._finish), compat.noting_unsaved(self.unsaved.append):
+                yield
         except UserError:  # before the first request
             raise
         except KeyboardInterrupt as error:
@@ -149,9 +154,7 @@ def run(
     harness, given = compat.parsed(arguments)
     with compat.leaving_out(config_keys):
         settings = _configured(given)
-    _check_loggers(settings)
-    if early["limits"] and (twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
-        raise UserError(f"--max_gen_toks and --gen_kwargs {min(twice)} both limit the tokens. Remove one of them")
+    _check_options(settings, early["limits"])
     place = _Place(settings, keeps=keeps, command=command)
     place.check_disk()
     check_tasks_named(settings)
@@ -164,51 +167,43 @@ def run(
 
     asking = AskingLM(None, **early)
     manager, tasks = check_tasks(settings, asking)
-    scored = [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
-    if served is not None:  # before the run imports torch
-        _check_model(served, settings, tasks)
-    elif settings.apply_chat_template:
-        back_ends.check_chat_template(settings.model, settings.model_args)
-    back_ends.check_vllm(settings.model, settings.model_args, scored, asking.described)
+    _check_back_end(served, settings, tasks, asking.described)
 
     def built(_: Any, more: Any) -> Any:
-        """Build the model, check it and wrap it."""
-        model = served or _made(settings, make, more)
-        if served is None:
-            _check_model(model, settings, tasks)
-        back_ends.warn_of_small_batches(model)
-        if back_ends.is_always_random(model):
-            samples = "the back end samples the answers of this model with a temperature above 0"
-            greedy = "the tasks ask for greedy answers. They differ from run to run and are not kept"
-            logger.warning("%s although %s", samples, greedy)
-            place.keeps = False
-        asking.lm = place.with_cache(model)
+        asking.lm = place.with_cache(served or _checked(_made(settings, make, more), settings, tasks))
         return asking
 
-    # Our cache is inside the wrapper; the harness' own would unpickle whatever is in the file.
-    shown = replace(settings, use_cache=None, model_args=without_secrets(settings.model_args))
-    with (
-        compat.settled(shown, manager),
-        compat.model_made_by(get_model(settings.model), built),
-        compat.after_saving(place.finish),
-        compat.noting_unsaved(place.unsaved.append),
-        place.explaining(),
-    ):
+    making = compat.model_made_by(get_model(settings.model), built)
+    with compat.settled(_shown(settings), manager), making, place.explaining(), _counting(served):
         signal.signal(signal.SIGTERM, _interrupt)
-        try:
-            harness.execute(given)
-        finally:
-            if served is not None:
-                logger.info("%s: %s", served.base_url, served.tally.describe_end())
-    if asking.is_silent and len(scored) < len(tasks):
+        harness.execute(given)
+    if asking.is_silent and len(_scoring(tasks)) < len(tasks):
         raise RunDied("all written answers are empty, so the scores mean nothing. Look at `resps` in the samples file")
 
 
-def _check_loggers(settings: EvaluatorConfig) -> None:
+def _check_options(settings: EvaluatorConfig, limits: Sequence[int]) -> None:
     for name in ("wandb", "trackio"):
         # A folder of that name, as W&B makes one, has no origin.
         if getattr(settings, f"{name}_args", None) and getattr(find_spec(name), "origin", None) is None:
             raise UserError(f"--{name}_args: {name} is not installed. Run pip install {name}")
+    if limits and (twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
+        raise UserError(f"--max_gen_toks and --gen_kwargs {min(twice)} both limit the tokens. Remove one of them")
+
+
+def _shown(settings: EvaluatorConfig) -> EvaluatorConfig:
+    """The settings that the harness gets."""
+    # Our cache is inside the wrapper; the harness' own would unpickle whatever is in the file.
+    return replace(settings, use_cache=None, model_args=without_secrets(settings.model_args))
+
+
+@contextmanager
+def _counting(served: Any) -> Iterator[None]:
+    """Log the number of requests to a server at the end."""
+    try:
+        yield
+    finally:
+        if served is not None:
+            logger.info("%s: %s", served.base_url, served.tally.describe_end())
 
 
 def _interrupt(number: int, _: Any) -> NoReturn:
@@ -250,16 +245,32 @@ def _served(make: Any, settings: EvaluatorConfig) -> Any:
     return _made(settings, make, more)
 
 
-def _check_model(model: Any, settings: EvaluatorConfig, tasks: Sequence[CoraTask]) -> None:
+def _scoring(tasks: Sequence[CoraTask]) -> list[str]:
+    """The tasks whose answers are scored, not written."""
+    return [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"]
+
+
+def _check_back_end(served: Any, settings: EvaluatorConfig, tasks: Sequence[CoraTask], how: str) -> None:
+    """Check what can be checked before the run imports torch and builds a model."""
+    if served is not None:
+        _checked(served, settings, tasks)
+    elif settings.apply_chat_template:
+        back_ends.check_chat_template(settings.model, settings.model_args)
+    back_ends.check_vllm(settings.model, settings.model_args, _scoring(tasks), how)
+
+
+def _checked(model: Any, settings: EvaluatorConfig, tasks: Sequence[CoraTask]) -> Any:
     """Check that a model can do what the tasks need."""
     compat.leave_out_unset(model)
     compat.keep_offline(model)
     chat = bool(settings.apply_chat_template)
     if chat:
         back_ends.check_chats(settings.model, model)
-    back_ends.check_scoring(model, [task.task_name for task in tasks if task.OUTPUT_TYPE == "multiple_choice"])
+    back_ends.check_scoring(model, _scoring(tasks))
     for task in tasks:
         if task.OUTPUT_TYPE == "generate_until":
             shots = bool(task.config.num_fewshot and settings.fewshot_as_multiturn)
             parameters = task.config.generation_kwargs or {}
             back_ends.check_writing(model, parameters, chat=chat, system=settings.system_instruction, shots=shots)
+    back_ends.warn_of_small_batches(model)
+    return model

@@ -63,12 +63,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._writes = not self._benchmark.has_options  # answers are compared with a reference
         if self._writes:
             check_comparison(task)
-        with _naming(task):
-            features = self._features(config["metric_list"])
-        sampled = self._options.variants is not None
-        apply = partial(entries.applies_to, form=self._form, sampled=sampled, features=features)
-        # Of this form and this benchmark
-        self._entries: list[entries.Entry] = [*map(entries.directed, filter(apply, config["metric_list"]))]
+        self._entries = self._applying(task, config["metric_list"])
         config["metric_list"] = [entry for entry in self._entries if entries.is_in_table(entry)]
         self._docs: Docs | None = None
         self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
@@ -77,16 +72,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._sends_seeds = self._shots_asked_for = False
         self._has_answers: Callable[[], None] = lambda: None
         self._fewshot_seed = DEFAULT_OTHER_SEED
-        try:
+        with _explaining(task):
             super().__init__(config=config)
             self.construct_requests(self.task_docs[0], "", metadata=(task, 0, 1))
-        except UserError:
-            raise
-        except Exception as error:
-            raise UserError(
-                f"{task}: the task file cannot be used: {back_ends.in_a_line(error)}. "
-                "If the file is your own, compare its settings with the fragments that it includes"
-            ) from error
         if not config["metric_list"]:
             raise UserError(
                 f"{task}: metric_list: expected at least one metric for the table, "
@@ -119,6 +107,14 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
                     self.dataset[SPLIT], self.probe, self._options, form=self._form, benchmark=self._benchmark
                 )
         return self._docs
+
+    def _applying(self, task: str, metrics: Sequence[entries.Entry]) -> list[entries.Entry]:
+        """The metrics for this form and this benchmark."""
+        with _naming(task):
+            features = self._features(metrics)
+        sampled = self._options.variants is not None
+        apply = partial(entries.applies_to, form=self._form, sampled=sampled, features=features)
+        return [*map(entries.directed, filter(apply, metrics))]
 
     def _features(self, metrics: Sequence[entries.Entry]) -> set[str]:
         """The features of the benchmark. Templates are read only if a metric depends on them."""
@@ -209,14 +205,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         **_: Any,
     ) -> None:
         """Check that the task can run with these options, and prepare it."""
-        every = self.test_docs()
-        chosen = chosen_docs(self.task_name, every, limit, samples, world_size)
-        self._selected = {number: every[number] for number in chosen}
-        self._selection = {}
-        if len(self._selected) < len(every) and samples:
-            self._selection = {"samples": docs.questions_digest({"number": number} for number in set(samples))}
-        elif len(self._selected) < len(every):
-            self._selection = {"limit": f"{limit or 0:g}"}
+        self._select(limit, samples, world_size)
         if self._is_scored:
             table = [entry for entry in self._entries if entries.is_in_table(entry)]
             self._print_only(table, self._entries if len(table) < len(self._entries) else [])
@@ -235,6 +224,21 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             back_ends.check_sampling(self.task_name, self.config.generation_kwargs or {}, self._options, model)
             asked_for = self._options.request_seeds
             self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if asked_for is None else asked_for
+        self._prepare_model(model)
+
+    def _select(self, limit: float | None, samples: Sequence[int] | None, world_size: int) -> None:
+        """Select the docs that are asked, on all ranks together."""
+        every = self.test_docs()
+        chosen = chosen_docs(self.task_name, every, limit, samples, world_size)
+        self._selected = {number: every[number] for number in chosen}
+        self._selection = {}
+        if len(self._selected) < len(every) and samples:
+            self._selection = {"samples": docs.questions_digest({"number": number} for number in set(samples))}
+        elif len(self._selected) < len(every):
+            self._selection = {"limit": f"{limit or 0:g}"}
+
+    def _prepare_model(self, model: Any) -> None:
+        """Prepare a model, and check that it can do what the task needs."""
         for prepare in (compat.leave_out_unset, compat.keep_offline, attach_finish_reasons):
             prepare(compat.behind(model))
         if self._form == "loglikelihood":
@@ -415,6 +419,20 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             self._left_out,
             self._selected.values(),
         )
+
+
+@contextmanager
+def _explaining(task: str) -> Iterator[None]:
+    """Turn an error of the harness about a task file into one that says what to look at."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(
+            f"{task}: the task file cannot be used: {back_ends.in_a_line(error)}. "
+            "If the file is your own, compare its settings with the fragments that it includes"
+        ) from error
 
 
 def _unit(doc: Doc) -> str:
