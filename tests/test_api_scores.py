@@ -1,15 +1,11 @@
 """Scores from tables in memory, from files of every kind, and from responses to prompts."""
 
-import json
 import random
 import re
 from functools import partial
-from math import nan
 
 import datasets
-import numpy as np
 import pandas as pd
-import pyarrow.parquet
 import pytest
 
 import lm_eval_cora as cora
@@ -57,18 +53,6 @@ def test_right_and_wrong_in_every_spelling_and_neither():
         rows = [{"question": 1, "variant": n, "correct": value if n else True} for n in range(2)]
         with user_error("row 1: column 'correct': expected True or False"):
             cora.score(rows)
-
-
-def test_printed_options_in_the_cells_of_a_csv_file(tmp_path):
-    rows = [{"question": "q", "variant": n, "picked": pick, "answer": "a"} for n, pick in enumerate("cab")]
-    printed = [["a", "b", "c"], ["a", "b"], ["b", "a"]]
-    for write in (json.dumps, str):
-        path = tmp_path / "answers.csv"
-        pd.DataFrame([{**row, "options": write(shown)} for row, shown in zip(rows, printed, strict=True)]).to_csv(path)
-        # c is not printed in the others; a and b are in both, and differ.
-        assert cora.score(path)["consistency_rate"].value == 0.0
-    frame = pd.DataFrame([{**row, "printed": np.array(shown)} for row, shown in zip(rows, printed, strict=True)])
-    assert cora.score(frame)["consistency_rate"].value == 0.0
 
 
 def test_skipped_variants_leave_out_what_they_could_change():
@@ -131,17 +115,6 @@ def test_bad_input_is_one_clear_error(data, names, message):
     assert not str(caught.value).startswith("data_files")
 
 
-@pytest.mark.parametrize("printed", [False, True])
-def test_metrics_of_picks_are_undefined_with_skipped_variants(printed):
-    same = {"correct": True, "picked": "a", "kind": "x"} | ({"printed": ["a", "b"]} if printed else {})
-    rows = [{**same, "question": q, "category": q, "variant": n, "original": not n} for q in "xy" for n in range(3)]
-    rows[1] |= {"correct": None, "picked": None, "printed": None}
-    scores = cora.score(rows)
-    of_picks = {"acc", "cora", "consistency_rate", "sc", "acc_h", "all_equal", "equal@0.8", "invalid"}
-    assert set(scores.undefined) >= of_picks | {"acc_mean", "acc_min", "acc_max", "macro_acc"}
-    assert scores["mcqa"].value == 1.0
-
-
 def test_whole_numbers_are_equal_whatever_their_type(tmp_path):
     """pandas turns whole numbers into floats where a value is missing, and writes them so."""
     picks = [3, 4, 3, None]  # in q0 option 3 is right, 4 is wrong; in q1 3 is right, then there is an invalid answer
@@ -195,14 +168,6 @@ def test_texts_that_differ_in_form_only_are_noted(changes, note):
     found = " ".join(cora.score([*rows[:3], {**rows[3], **changes}]).notes)
     assert re.search(note or "^$", found)
     assert tells(cora.score([{**row, "answer": "A"} for row in rows]).notes[0], "no pick equals any right option")
-
-
-def test_nan_is_a_missing_value_everywhere(tmp_path):
-    rows = [{"question": 1, "variant": n, "picked": nan if n else 1.0, "answer": 1.0} for n in range(2)]
-    (tmp_path / "answers.json").write_text(json.dumps(rows))
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "answers.parquet")
-    for source in (rows, tmp_path / "answers.json", tmp_path / "answers.parquet"):
-        assert cora.score(source)["invalid"].value == 0.5
 
 
 def test_nothing_but_skipped_variants_and_two_originals_by_their_kind():

@@ -5,7 +5,7 @@ from math import sqrt
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.loading import ExemplarPool, collect_questions, count_left_out, load_questions
+from lm_eval_cora.questions.loading import ExemplarPool, count_left_out, load_questions
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question, UnusableQuestion
 from tests.support.messages import tells
@@ -56,13 +56,6 @@ def test_an_english_option_among_other_questions_is_told(caplog):
             load_questions(LOCAL, Options(data_files=(rows,), **more))
             assert bool(caplog.messages) == (bool(parts) and not more)
             assert more or tells(caplog.text, *parts)
-
-
-def test_the_same_place_and_id_twice():
-    """Two files of one name in different folders."""
-    rows = [("my.csv line 2", {"question": f"{n}?", "choices": ["Ice", "Fog"], "answer": 0, "id": 1}) for n in range(2)]
-    with pytest.raises(UserError, match=r"a repeated id: '1' is also the id of my\.csv line 2"):
-        collect_questions(LOCAL, rows, id_prefix="row")
 
 
 def test_many_kinds_of_defects_are_not_all_printed():

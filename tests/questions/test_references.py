@@ -4,32 +4,14 @@ import pytest
 
 from lm_eval_cora.questions.references import references
 from lm_eval_cora.runs.task_files import declaration
+from tests.support.responses import pairs
 
-REFERENCES = (
-    *("All of the above", "all of the above.", "None of the above", "None of these", "All of these options"),
-    *("Both of these", "Neither of the above", "Any of the above is acceptable", "All the above", "Both A and B"),
-    *("A and C", "A, B", "(A), (B), and (C)", "A & B only", "Neither A nor B", "B and C are correct", "A/B", "A+B"),
-    *("Same as option B", "All are correct", "Both", "neither.", "The first two", "All options are correct"),
-    *("both (a) and (b)", "a and b", "A combination of a and b", "1 and 2 only", "Both 1 and 2", "Options 1 & 2"),
-    *("I and II only", "(i) and (ii)", "Statements 1 and 2", "The first and the third", "No correct answer"),
-    *("Not A", "Same as A", "A but not B", "A to C", "Options A through C", "More than one of the above", "'A' & 'B'"),
-    *("Alle der oben genannten", "A und B sind richtig", "sowohl A als auch B", "Toutes les réponses ci-dessus"),
-    *("A et B", "Todas las anteriores", "ambas A y B", "A e B estão corretas", "entrambe le risposte"),
-    *("Все варианты верны", "wszystkie powyższe", "以上都是", "A和B", "選択肢AとB", "둘 다", "A와 B", "ถูกทุกข้อ"),
-    *("tất cả các đáp án trên", "Hepsi doğru", "उपरोक्त सभी", "جميع ما سبق", "Alla ovan", "allt ovanstående"),
-    *declaration("global_mmlu")["nota_text"].values(),
-)
 ORDINARY = (
     *("Vitamins A and D", "Hepatitis A or B", "A", "none", "All", "The sky above us", "1 and 2 years", "Plan A"),
     *("One of the planets", "A and b-cells", "", "1-2", "1/2", "2 to 3", "1, 2", "to answer a question", "All day"),
     *("above average", "the other party", "alle Menschen", "todas las personas", "以上の人", "所有人", "A - B = C"),
     *("Y and Z", "D and E"),  # not printed with three options
 )
-
-
-@pytest.mark.parametrize("choice", REFERENCES + ORDINARY)
-def test_an_option_refers_to_others(choice):
-    assert any(references(("red", "blue", choice), "Which?")) == (choice in REFERENCES)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +31,7 @@ def test_labels_that_name_something_else(stem, choices):
 
 
 ABOUT_ALL = (
+    *("All of these options", "All the above", "All are correct", "All options are correct"),
     *("All of the above", "all of these are correct.", "All of the options given are correct", "Both", "Both of these"),
     *("Any of the above", "Alle der oben genannten", "Alle Antworten sind richtig", "Todas las anteriores", "둘 다"),
     *("Toutes les réponses ci-dessus", "entrambe le risposte", "Все варианты верны", "wszystkie powyższe", "以上都是"),
@@ -56,7 +39,15 @@ ABOUT_ALL = (
     *("上記のすべて", "todas as anteriores", "alle bovenstaande", "semua benar", "上述选项都正确"),
 )
 ABOUT_NONE = (
-    *("None of these", "None of the above are correct", "Neither", "neither of these.", "No correct answer", "都不是"),
+    *(
+        "None of these",
+        "Neither of the above",
+        "None of the above are correct",
+        "Neither",
+        "neither of these.",
+        "No correct answer",
+        "都不是",
+    ),
     *(
         "Keine der genannten",
         "keins von beiden",
@@ -68,15 +59,23 @@ ABOUT_NONE = (
     *declaration("global_mmlu")["nota_text"].values(),
 )
 ABOUT_OTHERS = (
+    *("Any of the above is acceptable", "A and C", "A, B", "(A), (B), and (C)", "A & B only", "Neither A nor B"),
+    *("B and C are correct", "A/B", "A+B", "Same as option B", "both (a) and (b)", "a and b", "1 and 2 only"),
+    *("A combination of a and b", "Both 1 and 2", "Options 1 & 2", "I and II only", "(i) and (ii)", "Same as A"),
+    *("Statements 1 and 2", "The first and the third", "A but not B", "A to C", "Options A through C", "'A' & 'B'"),
+    *("More than one of the above", "A und B sind richtig", "sowohl A als auch B", "A et B", "ambas A y B"),
+    *("A e B estão corretas", "選択肢AとB", "A와 B"),
     *("Both A and B", "A and B only", "The first two", "any two of the above", "Same as above", "Some of the above"),
     *("All of the above are false", "All of the above except A", "None of the above; ice is warm", "Not A", "Option A"),
     *("Alle Antworten sind falsch", "die ersten beiden", "A und B", "alguna de las anteriores", "A和B", "前两项"),
 )
 
 
-@pytest.mark.parametrize("choice", ABOUT_ALL + ABOUT_NONE + ABOUT_OTHERS)
-def test_what_an_option_refers_to(choice):
-    kind = "all" if choice in ABOUT_ALL else "none" if choice in ABOUT_NONE else "other"
+KINDS = {"": ORDINARY, "all": ABOUT_ALL, "none": ABOUT_NONE, "other": ABOUT_OTHERS}
+
+
+@pytest.mark.parametrize(("choice", "kind"), pairs(KINDS))
+def test_what_an_option_refers_to(choice, kind):
     assert references(("red", "blue", choice), "Which?") == ("", "", kind)
 
 

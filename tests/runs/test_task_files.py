@@ -30,11 +30,8 @@ def test_the_tasks():
 
 
 def test_divergent_has_two_and_six_for_each_distractor():
-    options = {"medqa": (5, 5), "demo": (5, 5), "mmlu": (4, 4), "medmcqa": (4, 4), "arc_challenge": (3, 5)}
-    more = {"truthfulqa": (2, 13), "mmlu_pro": (3, 10), "agieval": (4, 5), "local": (2, 26)}
-    for benchmark, (fewest, most) in {**options, **more}.items():
-        for name in (f"cora_{benchmark}", f"cora_{benchmark}_mc"):
-            assert TASKS[name].docs_per_question() == (2 + 6 * (fewest - 1), 2 + 6 * (most - 1))
+    for benchmark, (fewest, most) in {"medqa": (5, 5), "arc_challenge": (3, 5), "local": (2, 26)}.items():
+        assert TASKS[f"cora_{benchmark}_mc"].docs_per_question() == (2 + 6 * (fewest - 1), 2 + 6 * (most - 1))
 
 
 def test_the_metrics_of_a_probe_can_be_called():

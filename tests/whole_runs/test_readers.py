@@ -7,7 +7,7 @@ import pytest
 from lm_eval_cora.cli import main
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.questions.question import LETTERS
-from tests.support.messages import tells, user_error
+from tests.support.messages import tells
 from tests.support.responses import STYLES
 from tests.support.simulated import TASKS, run, scores
 from tests.support.stopping import Moody, chance
@@ -82,13 +82,6 @@ def test_scored_answers_have_no_reader():
     assert "followed" not in scores(results, "cora_demo_mc")
     assert "followed_by_kind" not in metadata
     assert "reader" not in metadata["signature"]
-
-
-def test_an_unknown_reader_is_an_error_before_the_first_request():
-    model = Moody(SEED)
-    with user_error("cora_demo: option 'reader'", "'lazy'", "'flexible' or 'strict'"):
-        run(model, "cora_demo", {**QUESTIONS, "reader": "lazy"})
-    assert model.asked == []
 
 
 def test_a_task_file_may_name_the_reader_and_the_user_another(tmp_path):
