@@ -169,7 +169,8 @@ def one_per_model(runs: Runs) -> tuple[list[Run], list[str]]:
         of_model: dict[str, Run] = {}
         for run in sorted(own, key=lambda run: (bool(run.asked), _has_influences(run), run.date), reverse=True):
             newer = of_model.setdefault(run.model, run)
-            if newer is not run and newer.signature != run.signature:
+            is_its_record = newer.signature == run.signature and (run.signature or not _has_influences(run))
+            if newer is not run and not is_its_record:
                 notes.append(f"{run.model}, {run.name}: left out {run.files[0]}, older than {newer.files[0]}")
         kept += of_model.values()
     return kept, notes

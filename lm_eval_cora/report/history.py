@@ -31,7 +31,8 @@ from lm_eval_cora.tables.table import Cell, Table
 NOTE = (
     "The versions are sorted by the date in the names of their files; if one has none, by the order of the arguments. "
     "Differences are new minus old, paired by question: a version minus the one before it. The intervals of a line "
-    "hold together, with each version to the last. A line is broken where two versions were not asked the same."
+    "hold together, with those of the last version minus each other one. A line is broken where two versions were not "
+    "asked the same."
 )
 
 _DIFFERENCE = ("new minus old", "95% of the difference")
@@ -174,7 +175,8 @@ def _with_names(lines: Sequence[Sequence[Version]]) -> list[list[Version]]:
 
 def _too_few(histories: Sequence[TaskHistory], readers: RunReader, paths: Iterable[Path]) -> UserError:
     found = [f"one of {history.task} ({history.versions[0].label})" for history in histories]
-    reasons = "".join(f". Not read: {first_few(readers.other_tasks)}" if readers.other_tasks else "")
+    others = first_few(readers.other_tasks)
+    reasons = f". Not read: {others} (lm-eval-cora score says why)" if others else ""
     return UserError(
         f"--history: expected two or more runs of the same task, got {' and '.join(found) or 'none'} in "
         f"{', '.join(map(str, paths))}. Pass a folder with the outputs of several versions with --log_samples{reasons}"
@@ -201,9 +203,10 @@ def _summary(history: TaskHistory, metric: str) -> str:
     if best != last:
         is_lower = differs(changes[best, last])
         texts[last] += f", {'certainly lower' if is_lower else 'not certainly different from it'}"
+    since = ""
     if last > first + 1:
         difference, interval = Number.of_difference(changes[first, last]).with_interval
-        texts[last] += f". Since {versions[first].label}: {difference} ({interval})"
+        since = f" Since {versions[first].label}: {difference} ({interval})."
     shown = [*pairwise(range(len(versions))), *([(first, last)] if last > first + 1 else [])]
     certain = [
         f"{versions[before].label} to {versions[after].label} ({change.value:+.3f})"
@@ -211,7 +214,7 @@ def _summary(history: TaskHistory, metric: str) -> str:
         if (change := changes.get((before, after))) and differs(change)
     ]
     word = "Best" if all(versions[place].improves_with(metric) for place in line) else "Highest"
-    return f"{word}: {texts[best]}. Last: {texts[last]}. Certain changes: {', '.join(certain) or 'none'}."
+    return f"{word}: {texts[best]}. Last: {texts[last]}.{since} Certain changes: {', '.join(certain) or 'none'}."
 
 
 def short_labels(labels: Sequence[str]) -> list[str]:
