@@ -9,7 +9,7 @@ import numpy as np
 
 from lm_eval_cora.metrics.consistency import agreement, all_equal, consistency_rate
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import detail
 from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, strata_of
 from lm_eval_cora.metrics.ranges import (
     acc_max,
@@ -110,11 +110,7 @@ def _mean_rate(rates: Sequence[Floats], table: ResponseTable) -> Estimate:
     return table.mean(means, np.isfinite(means))
 
 
-@metric(
-    "Accuracy range, consistency rate and share of identical answers by category.",
-    in_table=False,
-    higher_is_better=None,
-)
+@detail("Accuracy range, consistency rate and share of identical answers by category.")
 def by_category(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy range, consistency rate and share of identical answers by category (subject, subset or level).
 

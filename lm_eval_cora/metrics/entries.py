@@ -81,7 +81,7 @@ def place_of(entry: Entry) -> int:
 
 def ranks_models(entry: Entry) -> bool:
     """Whether a better value means a better model; not so on questions that each model chooses by its answers."""
-    return facts_of_entry(entry).ranks_models
+    return facts_of_entry(entry).ranks_models and "subset" not in entry
 
 
 def is_known_early(entry: Entry) -> bool:

@@ -93,6 +93,11 @@ def metric(
     return attached
 
 
+def detail(meaning: str, **more: Any) -> Callable[[F], F]:
+    """Attach facts to a metric that is only in the results file, and of which neither direction is better."""
+    return metric(meaning, higher_is_better=None, in_table=False, **more)
+
+
 def facts_of(function: Callable[..., Any] | None) -> Facts:
     """The facts of a metric; the defaults for a user's own function."""
     return getattr(function, "facts", Facts())

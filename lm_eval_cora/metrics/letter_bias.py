@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, of_influence, share_of
-from lm_eval_cora.metrics.facts import CYCLIC_ORDERS, metric
+from lm_eval_cora.metrics.facts import CYCLIC_ORDERS, detail, metric
 from lm_eval_cora.metrics.positions import has_letters_as_kinds, right_letters
 from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
@@ -108,13 +108,11 @@ def acc_pride(table: ResponseTable) -> Estimate:
     return table.clustered(share)  # without influence of the prior, the error is that of a share
 
 
-@metric(
+@detail(
     "The model's prior for each letter, whatever is printed there, by the number of options.",
     needs=("likelihoods",),
     form="loglikelihood",
     only=(CYCLIC_ORDERS,),
-    in_table=False,
-    higher_is_better=None,
 )
 def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """The model's prior for the letters, whatever is printed there, by the number of options.

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import detail, metric
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 from lm_eval_cora.variants.alterations import COUNTS, ORIGINAL, shuffled, with_options
 from lm_eval_cora.variants.order import POSITIONS
@@ -86,11 +86,7 @@ def sc(table: ResponseTable, options: OptionCount) -> Estimate:
     return table.mean(modal.times / np.maximum(modal.orders, 1), modal.orders > 0, between=(lowest, 1.0))
 
 
-@metric(
-    "Questions grouped by how often their most frequent pick occurs in the original orders.",
-    in_table=False,
-    higher_is_better=None,
-)
+@detail("Questions grouped by how often their most frequent pick occurs in the original orders.")
 def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """Questions grouped by how often their most frequent pick occurs in the original orders.
 

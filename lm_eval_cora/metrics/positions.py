@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import IN_95_PERCENT, UNDEFINED, Estimate, last_by_halving, wilson
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import detail, metric
 from lm_eval_cora.metrics.kinds import KindAccuracies, covariance_of, normal_draws, sums_of
 from lm_eval_cora.metrics.ranges import FEWEST
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
@@ -26,11 +26,7 @@ _LARGEST_SPREAD = 0.5  # largest standard deviation of numbers from 0 to 1
 _NO_VARIANCE = 1e-12  # recalls whose variances around their mean sum to less vary only together
 
 
-@metric(
-    "Share of picks of each letter, and the share if letters were picked equally often.",
-    in_table=False,
-    higher_is_better=None,
-)
+@detail("Share of picks of each letter, and the share if letters were picked equally often.")
 def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     """Share of picks of each letter, and the share if letters were picked equally often.
 
@@ -104,12 +100,7 @@ def position_chi_square(table: ResponseTable) -> Estimate:
     return Estimate(float(_statistics(rotations.moved[:, 0].sum(axis=0), rotations.inverse)), nan)
 
 
-@metric(
-    "Probability of such a position_chi_square if the letters did not matter.",
-    needs=("picked", "balanced"),
-    in_table=False,
-    higher_is_better=None,
-)
+@detail("Probability of such a position_chi_square if the letters did not matter.", needs=("picked", "balanced"))
 def position_p_value(table: ResponseTable) -> Estimate:
     """Probability of a `position_chi_square` at least as large as the observed one if the letters did not matter.
 
@@ -142,11 +133,9 @@ def position_p_value(table: ResponseTable) -> Estimate:
     return Estimate((1 + larger) / (1 + ROTATIONS), nan)
 
 
-@metric(
+@detail(
     "Effect size of the letter preference: 0 if letters do not matter, 1 if one letter gets all picks.",
     needs=("picked", "balanced"),
-    in_table=False,
-    higher_is_better=None,
 )
 def position_cramers_v(table: ResponseTable) -> Estimate:
     """Cramér's V of the picks by letter: how strong a letter preference is, whatever the number of questions.
@@ -331,13 +320,7 @@ def recall_spread(table: ResponseTable) -> Estimate:
     return Estimate(spread, error, ends=_ends(centred, draws, _LARGEST_SPREAD))
 
 
-@metric(
-    "Expected recall_spread if all letters had the same true recall.",
-    kinds=POSITIONS,
-    fewest=FEWEST,
-    in_table=False,
-    higher_is_better=None,
-)
+@detail("Expected recall_spread if all letters had the same true recall.", kinds=POSITIONS, fewest=FEWEST)
 def recall_spread_by_chance(table: ResponseTable) -> Estimate:
     """Expected spread of the recalls if all letters had the same true recall.
 

@@ -23,7 +23,7 @@ from lm_eval_cora.metrics.estimate import (
     students,
     trials_with_error,
 )
-from lm_eval_cora.metrics.facts import MACRO_AVERAGE, metric
+from lm_eval_cora.metrics.facts import MACRO_AVERAGE, detail, metric
 from lm_eval_cora.metrics.kinds import Contributions, KindAccuracies, critical_value, means_by_question, strata_of
 from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
 
@@ -118,11 +118,7 @@ def _of_kinds(means: Floats, present: Floats) -> Floats:
     return numbers
 
 
-@metric(
-    "Accuracy of each kind of variant.",
-    in_table=False,
-    higher_is_better=None,
-)
+@detail("Accuracy of each kind of variant.")
 def each_kind(table: ResponseTable, *, positions: bool = False) -> dict[str, dict[str, Any]]:
     """Accuracy and share of invalid answers of each kind of variant.
 
@@ -239,12 +235,10 @@ def acc_max(table: ResponseTable, *, positions: bool = False, macro: bool = Fals
     return _extremes(table, positions, macro)[1]
 
 
-@metric(
+@detail(
     "Difference between the highest and the lowest accuracy of the kinds of variants.",
     needs=("kind",),
     symbol="Acc. range",
-    in_table=False,
-    higher_is_better=None,
 )
 def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Difference between the highest and the lowest accuracy of the kinds: acc_max - acc_min.
@@ -257,13 +251,7 @@ def acc_range(table: ResponseTable, *, positions: bool = False, macro: bool = Fa
     return Estimate(highest.value - lowest.value, nan)
 
 
-@metric(
-    "Expected acc_range if all kinds of variants had the same true accuracy.",
-    needs=("kind",),
-    fewest=FEWEST,
-    in_table=False,
-    higher_is_better=None,
-)
+@detail("Expected acc_range if all kinds of variants had the same true accuracy.", needs=("kind",), fewest=FEWEST)
 def acc_range_by_chance(table: ResponseTable, *, positions: bool = False, macro: bool = False) -> Estimate:
     """Expected range of the accuracies if all kinds had the same true accuracy.
 
@@ -290,13 +278,11 @@ def _why_not_tested(table: ResponseTable) -> str:
     return several if table.cluster is None else f"{several}, or the questions of a passage have different kinds"
 
 
-@metric(
+@detail(
     "P-value of Cochran's Q test that all kinds of variants have the same true accuracy.",
     needs=("kind",),
     fewest=FEWEST,
     why_undefined=_why_not_tested,
-    in_table=False,
-    higher_is_better=None,
 )
 def acc_range_p(table: ResponseTable) -> Estimate:
     """P-value of Cochran's Q test: do all kinds have the same true accuracy?

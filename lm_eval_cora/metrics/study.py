@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.facts import metric
+from lm_eval_cora.metrics.facts import detail, metric
 from lm_eval_cora.metrics.orders import always_right
 from lm_eval_cora.metrics.responses import INVALID, Bools, Floats, Ints, ResponseTable, contains
 from lm_eval_cora.variants.alterations import (
@@ -37,7 +37,6 @@ Subset = Literal["all", "always_right"]
 @metric(
     "Accuracy if NOTA replaces the right option and is printed last.",
     kinds=(NOTA_ANSWER,),
-    special={("subset", "always_right"): {"ranks_models": False}},
 )
 def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Accuracy if NOTA ("None of the above") replaces the right option and is printed last.
@@ -56,7 +55,7 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
 @metric(
     "Share of questions on which the model picks NOTA, the right option, in all orders.",
     kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
-    special={("subset", "always_right"): {"in_table": False, "ranks_models": False}},
+    special={("subset", "always_right"): {"in_table": False}},
 )
 def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Share of questions on which the model picks NOTA ("None of the above"), the right option, in all orders.
@@ -71,7 +70,7 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
     bounds=(-1.0, 1.0),
     kinds=(NOTA_ANSWER,),
-    special={("subset", "always_right"): {"in_table": False, "ranks_models": False}},
+    special={("subset", "always_right"): {"in_table": False}},
 )
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the accuracy: nota_acc - mcqa, paired by question.
@@ -90,7 +89,6 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     bounds=(-1.0, 1.0),
     kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
     in_table=False,
-    special={("subset", "always_right"): {"ranks_models": False}},
 )
 def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the hard accuracy: nota_acc_h - acc_h, paired by question.
@@ -215,11 +213,7 @@ def replaced_acc(table: ResponseTable) -> Estimate:
     return _share(table, without, table.correct, _misled(table))
 
 
-@metric(
-    "Number of questions in each part of the study.",
-    in_table=False,
-    higher_is_better=None,
-)
+@detail("Number of questions in each part of the study.")
 def subset_sizes(table: ResponseTable) -> dict[str, int]:
     """Number of questions in each part of the study.
 

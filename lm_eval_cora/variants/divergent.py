@@ -3,7 +3,7 @@
 from lm_eval_cora.questions.question import NOTA, Question
 from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, kept, letters, orders, shuffled, source_options
 from lm_eval_cora.variants.template import LETTER
-from lm_eval_cora.variants.variant import Altered, PrintedOption, Probe, Setting, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, PrintedOption, Probe, Variant, variants_of
 
 NAME = "divergent"
 WITH_NOTA = "with_nota"
@@ -65,15 +65,11 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
     return variants_of(question, kept(question, altered))
 
 
-def _expand(question: Question, setting: Setting) -> list[Variant]:
-    return divergent(question, seed=setting.options.seed, nota_text=setting.options.nota_text)
-
-
 DIVERGENT = Probe(
     name=NAME,
     study="CoRA",
     summary="each question with its options reordered, removed or replaced by “None of the above” (CoRA)",
-    expand=_expand,
+    expand=lambda question, to: divergent(question, seed=to.options.seed, nota_text=to.options.nota_text),
     formats={"generate": LETTER, "loglikelihood": LETTER},
     kinds={
         ORIGINAL: KINDS[ORIGINAL],

@@ -76,15 +76,11 @@ def sampling(question: Question | OpenQuestion, template: Template) -> list[Vari
     return variants_of(question, (unaltered(question, kind, template) for kind in _KINDS))
 
 
-def _expand_sampling(question: Question | OpenQuestion, setting: Setting) -> list[Variant]:
-    return sampling(question, setting.templates.fixed)
-
-
 SAMPLING = Probe(
     name="sampling",
     study="SCORE",
     summary="each question five times with the same prompt and random sampling (SCORE)",
-    expand=_expand_sampling,
+    expand=lambda question, setting: sampling(question, setting.templates.fixed),
     formats={"generate": BEST_ANSWER},
     kinds=_KINDS,
     options=("templates", "request_seeds"),
