@@ -133,7 +133,10 @@ class Setting:
     templates: Templates = field(default_factory=own_templates)
 
 
-_EXAMPLE = Question("example", "What is frozen water?", ("Steam", "Ice", "Fog"), 1)
+_EXAMPLES = [
+    Question(f"example {number}", "What is the name for water that is frozen?", ("Steam", "Ice", "Fog"), 1)
+    for number in range(9)
+]
 
 
 @dataclass(frozen=True)
@@ -164,9 +167,16 @@ class Probe:
 
     @cached_property
     def own_prompts(self) -> bool:
-        """Whether its variants differ in more than their options, so that no other prompt can replace theirs."""
-        asked = {(one.question, one.template, one.labels) for one in self.expand(_EXAMPLE, Setting())}
-        return len(asked) > 1 or any(text != _EXAMPLE.stem for text, *_ in asked)
+        """Whether its variants differ in more than their options, so that no other prompt can replace theirs.
+
+        What a probe draws may leave some questions unchanged, so several are tried.
+        """
+        return any(
+            one.question != example.stem or (one.template, one.labels) != (first.template, first.labels)
+            for example in _EXAMPLES
+            for first, *others in [self.expand(example, Setting())]
+            for one in (first, *others)
+        )
 
     def leaves_out(self, question: AnyQuestion, options: Options) -> bool:
         """Whether a question is left out because its options refer to others."""

