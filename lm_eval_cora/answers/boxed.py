@@ -4,10 +4,9 @@ import re
 from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Reason, Rule, voided
-from lm_eval_cora.answers.claims import claims, last_of
-from lm_eval_cora.answers.format import AnswerFormat, Doc
+from lm_eval_cora.answers.answer_format import AnswerFormat, Doc, claims, last_of
 from lm_eval_cora.answers.plain import refused_or
-from lm_eval_cora.questions.boxes import BOX, box_content, is_box
+from lm_eval_cora.questions.latex import BOX, box_content, is_box
 from lm_eval_cora.variants import template
 
 _LONGEST = 1_000  # characters of an answer; the longest one of MATH has fewer than 200

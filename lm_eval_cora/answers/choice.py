@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lm_eval_cora.answers import Answer, Found, Reason, Rule, rules
-from lm_eval_cora.answers.claims import valid
-from lm_eval_cora.answers.format import Doc, picked_at
+from lm_eval_cora.answers.answer_format import Doc, picked_at, valid
 from lm_eval_cora.answers.places import Text
 from lm_eval_cora.answers.plain import NEXT_QUESTION, OPENS, plain, refused_or
 from lm_eval_cora.answers.rules import AFFIRMED, MENTIONED, ODD_ONE, STATED

@@ -1,8 +1,8 @@
 """The answer formats, by name: which answer a prompt asks for, and how it is read and scored."""
 
+from lm_eval_cora.answers.answer_format import AnswerFormat as AnswerFormat
+from lm_eval_cora.answers.answer_format import Doc as Doc
 from lm_eval_cora.answers.boxed import BOXED as BOXED
-from lm_eval_cora.answers.format import AnswerFormat as AnswerFormat
-from lm_eval_cora.answers.format import Doc as Doc
 from lm_eval_cora.answers.letter import BEST_ANSWER
 from lm_eval_cora.answers.letter import LETTER as LETTER
 from lm_eval_cora.answers.select_all import SELECT_ALL

@@ -3,7 +3,7 @@
 import re
 
 from lm_eval_cora.answers import Answer, Reason, Rule
-from lm_eval_cora.answers.format import AnswerFormat, Doc, picked_at
+from lm_eval_cora.answers.answer_format import AnswerFormat, Doc, picked_at
 from lm_eval_cora.answers.plain import Edited, last_match, refused_or, skip
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template

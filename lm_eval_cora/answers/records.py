@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, get_args
 
 from lm_eval_cora.answers import Answer, Reason
-from lm_eval_cora.answers.format import as_bytes
+from lm_eval_cora.answers.answer_format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
 from lm_eval_cora.answers.labels import put_into_letters
 from lm_eval_cora.answers.plain import LINE_BREAK, Edited

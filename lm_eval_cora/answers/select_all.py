@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from lm_eval_cora.answers import Answer, Reason, Rule, voided
-from lm_eval_cora.answers.claims import claims, last_of
-from lm_eval_cora.answers.format import AnswerFormat, Doc
+from lm_eval_cora.answers.answer_format import AnswerFormat, Doc, claims, last_of
 from lm_eval_cora.answers.plain import LABEL, Plain, lowered, refused_or, skip, text_of_option
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template

@@ -6,8 +6,7 @@ from functools import cache
 from typing import Any
 
 from lm_eval_cora.answers import Answer, Found, Reason, Rule
-from lm_eval_cora.answers.claims import claims, valid
-from lm_eval_cora.answers.format import AnswerFormat, Doc, as_numbers
+from lm_eval_cora.answers.answer_format import AnswerFormat, Doc, as_numbers, claims, valid
 from lm_eval_cora.answers.plain import FRONT, LABEL, Plain, lowered, refused_or, skip, text_of_option
 from lm_eval_cora.variants import template
 

@@ -91,7 +91,7 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
         finders = (find for finder in sys.meta_path if (find := getattr(finder, "find_spec", None)))
         spec: ModuleSpec | None = next(filter(None, (find(name, path, target) for find in finders)), None)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)  # type: ignore[assignment]  # it delegates the rest of the interface
+            _patch_after(spec.loader)
         return spec
     except Exception as error:
         _warn(error)
@@ -100,28 +100,20 @@ def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None) 
         _state.searching = False
 
 
-class _Loader:
-    """Loader that patches the module after the original loader has executed it."""
+def _patch_after(loader: Any) -> None:
+    """Let a loader patch the module after it has executed it."""
+    execute = loader.exec_module
 
-    def __init__(self, loader: Any) -> None:
-        self._loader = loader
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_loader":  # while the object is copied, before the attribute exists
-            raise AttributeError(name)
-        return getattr(self._loader, name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Execute the module with its original loader, and patch it. The module does not refer to this loader."""
-        module.__loader__ = self._loader
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        self._loader.exec_module(module)
+    def exec_module(module: ModuleType) -> None:
+        del loader.exec_module  # the module looks as if it had been loaded without us
+        execute(module)
         try:
             _search_our_folder(module)
             register_tag()
         except Exception as error:
             _warn(error)
+
+    loader.exec_module = exec_module
 
 
 def _search_our_folder(manager: ModuleType) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne
-from lm_eval_cora.questions.boxes import boxes
 from lm_eval_cora.questions.cells import parse_cell, read_options
+from lm_eval_cora.questions.latex import boxes
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question, Row, UnusableQuestion, shorten, shown
 from lm_eval_cora.questions.repairs import Rule, repaired, without_own_letters
 

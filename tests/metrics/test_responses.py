@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.format import as_bytes
+from lm_eval_cora.answers.answer_format import as_bytes
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable

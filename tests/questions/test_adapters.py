@@ -2,7 +2,7 @@ import pytest
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.adapters import MATH, SUBSETS, agieval_question, math_question, subject_of, subset_of
-from lm_eval_cora.questions.boxes import boxes
+from lm_eval_cora.questions.latex import boxes
 from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import OpenQuestion, UnusableQuestion
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from lm_eval.tasks._yaml_loader import load_yaml
 
-from lm_eval_cora.answers.format import as_bytes
+from lm_eval_cora.answers.answer_format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate

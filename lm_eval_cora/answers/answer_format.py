@@ -1,14 +1,15 @@
-"""Base class of the answer formats."""
+"""Base class of the answer formats, and what their readers share: picks, likelihoods, claims."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from math import isnan, nan
 from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answers import CHOOSES_NOTHING, Answer, Reader, Reason, voided
+from lm_eval_cora.answers import CHOOSES_NOTHING, NO_OPTION, Answer, Found, Reader, Reason, Rule, voided
 from lm_eval_cora.answers.plain import Edited, is_reasoning, start_of_answer
 from lm_eval_cora.questions.question import LETTERS, OpenQuestion, Question
 from lm_eval_cora.variants.template import Template, prompt_of
@@ -39,6 +40,36 @@ def _number(value: Any) -> float:
     with suppress(Exception):  # no value may raise after the inference
         return nan if isinstance(value, str | bytes | bool) else float(value)
     return nan
+
+
+def claims(
+    text: str,
+    rules: Iterable[tuple[Rule, re.Pattern[str]]],
+    unless: re.Pattern[str],
+    near: int = 60,
+    *,
+    through: bool = False,
+) -> list[Found]:
+    """Find the claims in a text, in its order: matches of named rules, which contain an answer or precede it.
+
+    One does not count if the words of `unless` are in the characters `near` before it, or also `through` it.
+    """
+    found = []
+    for rule, words in rules:
+        for start, end in (match.span() for match in words.finditer(text)):
+            doubted = unless.search(text[max(0, start - near) : end if through else start])
+            found.append(Found(NO_OPTION, start, end, rule, void=Reason.REJECTED if doubted else None))
+    return sorted(found, key=lambda claim: claim.start)
+
+
+def valid(found: Iterable[Found]) -> list[Found]:
+    """Return the places that count."""
+    return [place for place in found if place.void is None]
+
+
+def last_of(found: Iterable[Found]) -> Iterator[Found]:
+    """Return the last 20 places that count, the last first."""
+    return reversed(valid(found)[-20:])
 
 
 class AnswerFormat(ABC):
