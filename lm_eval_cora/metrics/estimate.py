@@ -316,6 +316,8 @@ def beta_quantile(a: float, b: float, tail: float) -> Interval:
     Newton's steps for the logarithm of the probability, which is a concave function of ln(x / (1 - x)): no step upwards
     is too long, and those downwards have a limit.
     """
+    if not tail:  # of questions that share very few passages
+        return 0.0, 1.0
     place, farthest = log(a / b), _MOST_ERRORS * sqrt(1 / a + 1 / b)
     for _ in range(_MOST_STEPS):
         x, rest = 1 / (1 + exp(-place)), 1 / (1 + exp(place))

@@ -33,7 +33,7 @@ from lm_eval_cora.runs.helm import is_helm, read_helm
 from lm_eval_cora.runs.inspect_logs import is_inspect, read_inspect
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.other_tasks import newest_documents, read_other_task
-from lm_eval_cora.runs.program_rows import Logged
+from lm_eval_cora.runs.program_rows import Logged, beginning_of
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
 from lm_eval_cora.runs.signature import data_labels, family_of, merged_signature, signature_parts
 from lm_eval_cora.variants.variant import Probe
@@ -115,7 +115,7 @@ class RunReader(SamplesReaders):
         self.reader = reader  # the requested one of written answers; None for that of each run
         self._labels = labels or {}
         self._checker = EquivalenceChecker()
-        self._models: dict[Path, dict[str, None]] = {}  # of the logs and files of answers in each path
+        self._models: dict[Path, dict[str, None]] = {}  # in each path
         self.left_out: list[str] = []  # why other files in the last path were not read
         self.notes: list[str] = []  # on files without a run
         self.other_tasks: dict[str, str] = {}  # tasks of the harness whose options cannot be found, and why
@@ -146,20 +146,17 @@ class RunReader(SamplesReaders):
 
     def read_inputs(self, one: Inputs) -> list[Run]:
         """Read the runs of some files. `notes` and `other_tasks` say why there are none."""
-        if one.files:
-            newest = one.files[0]
-            runs, notes = self.merged(one.files)
-            self.notes += [] if runs else [f"{newest.model}, {newest.task}: {note}" for note in notes]
-            if runs or notes:
-                return runs
-        try:
-            runs = self._others(one)
-        except UserError as error:
-            runs = []
-            if one.other:
-                self.notes.append(f"left out {one.other}: {str(error).removeprefix(f'{one.other}: ')}")
-            else:
-                self.other_tasks.setdefault(one.files[0].task, str(error))
+        runs, notes = self.merged(one.files) if one.files else ([], [])
+        if notes and not runs:
+            self.notes += [f"{one.files[0].model}, {one.task}: {note}" for note in notes]
+        elif not runs:
+            try:
+                runs = self._others(one)
+            except UserError as error:
+                if one.other:
+                    self.notes.append(f"left out {one.other}: {str(error).removeprefix(f'{one.other}: ')}")
+                else:
+                    self.other_tasks.setdefault(one.task, str(error))
         models = self._models.setdefault(one.path, {})
         models |= dict.fromkeys(run.model for run in runs)
         check_label(one.path, self._labels, models)
@@ -338,21 +335,17 @@ def is_answers_file(path: Path) -> bool:
         return False
     if path.suffix.lower() != ".jsonl":
         return True
-    with path.open("rb") as file:  # a renamed samples file
-        return _SAMPLE.search(file.read(_HEAD).replace(b"\0", b"")) is None  # in UTF-16, too
+    # A renamed samples file, in UTF-16, too
+    return _SAMPLE.search(beginning_of(path, _HEAD).replace(b"\0", b"")) is None
 
 
 def _has_answers(path: Path) -> bool:
     """Whether a file in a folder has columns of answers. Tables of results and other files beside them do not."""
-    if path.suffix.lower() == ".parquet":
-        return True
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-        if path.suffix.lower() in (".csv", ".tsv"):
-            head = head.partition(b"\n")[0]
-    pattern = rb'"(\w+)"\s*:' if "json" in path.suffix.lower() else rb"\w+"
-    names = {*re.findall(pattern, head)}
-    return bool(names & {b"question", b"question_id"} and names & _ANSWERED)
+    suffix, head = path.suffix.lower(), beginning_of(path, _HEAD)
+    if suffix in (".csv", ".tsv"):
+        head = head.partition(b"\n")[0]
+    names = {*re.findall(rb'"(\w+)"\s*:' if "json" in suffix else rb"\w+", head)}
+    return suffix == ".parquet" or bool(names & {b"question", b"question_id"} and names & _ANSWERED)
 
 
 def _questions_of(run: Run) -> Any:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,10 +29,16 @@ class Logged(NamedTuple):
     own: str = ""  # what the program's own score is called, such as "choice" or "exact_match"
 
 
+def beginning_of(path: Path, size: int) -> bytes:
+    """The first bytes of a file; none if it cannot be read."""
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(size)
+    return b""
+
+
 def begins_with(pattern: bytes, path: Path) -> bool:
     """Whether the beginning of a file matches a pattern."""
-    with path.open("rb") as file:
-        return re.match(pattern, file.read(_HEAD)) is not None
+    return re.match(pattern, beginning_of(path, _HEAD)) is not None
 
 
 @contextmanager
