@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from itertools import combinations, combinations_with_replacement, groupby, islice, product
 from math import nan
@@ -21,7 +21,8 @@ Same = Callable[[str, str], "bool | None"]  # whether two written answers are eq
 T = TypeVar("T")
 _LARGEST = 2**31  # no variant has an ordinal like this; larger ones, of altered files, would not fit into a column
 _OWN = ("question_id", "category", "cluster", "likelihoods")
-_SHARED = [field.name for field in fields(Record) if field.init and field.name not in _OWN]
+_USUAL = {field.name: field.default for field in fields(Record) if field.init and field.name not in _OWN}
+_SHARED = list(_USUAL)
 
 
 class QuestionKey(NamedTuple):
@@ -48,6 +49,10 @@ class _Distinct(Generic[T]):
 
     def append(self, key: tuple[Any, ...]) -> None:
         self.codes.append(self._codes.setdefault(key, len(self._codes)))
+
+    def extend_with(self, keys: Iterable[tuple[Any, ...]]) -> None:
+        codes = self._codes
+        self.codes.extend([codes.setdefault(key, len(codes)) for key in keys])
 
     def extend(self, added: _Distinct[T]) -> None:
         codes = [self._codes.setdefault(key, len(self._codes)) for key in added._codes]
@@ -80,6 +85,14 @@ class PackedRecords:
         self._questions.append((values["question_id"], values["category"], values.get("cluster", "")))
         self._parts.append(tuple([values[name] for name in _SHARED]))
         self.likelihoods.append(values["likelihoods"])
+
+    def add(self, question: QuestionKey, count: int, columns: Mapping[str, Iterable[Any]]) -> None:
+        """Add the records of a question from columns; those that are not given have the values of a new Record."""
+        self._questions.extend_with([question] * count)
+        self._parts.extend_with(
+            zip(*(columns.get(name, [value] * count) for name, value in _USUAL.items()), strict=True)
+        )
+        self.likelihoods += [b""] * count
 
     def extend(self, added: PackedRecords) -> None:
         """Add the records of another sequence."""

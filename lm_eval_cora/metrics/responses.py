@@ -360,12 +360,14 @@ def _columns_of(records: PackedRecords, rows: Ints, sizes: Ints, same: Same) -> 
     """The columns of a table of the records in these places, of questions with so many each."""
     parts, part = records.parts, records.codes[1][rows]
     codes: dict[str, int] = {}
-    kind = np.array([codes.setdefault(parts[code].kind, len(codes)) for code in part.tolist()], dtype=np.int64)
+    kind = np.zeros(len(parts), dtype=np.int64)
+    for code in dict.fromkeys(part.tolist()):
+        kind[code] = codes.setdefault(parts[code].kind, len(codes))
     pairs, ran_out = equivalent(records, part, sizes, same)
     return {
         "sizes": sizes,
         "kinds": tuple(codes),
-        "kind": kind,
+        "kind": kind[part],
         "likelihoods": letters([records.likelihoods[place] for place in rows.tolist()]),
         "pairs": pairs,
         "ran_out": ran_out,

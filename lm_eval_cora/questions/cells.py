@@ -28,7 +28,7 @@ def parse_cell(cell: Any) -> Any:
     """Parse a cell that contains JSON or a Python literal, as csv files do. Return any other cell unchanged."""
     if isinstance(cell, str):
         with suppress(ValueError, RecursionError):
-            return json.loads(cell, object_pairs_hook=without_repeats)
+            return _DECODER.decode(cell)
         with suppress(ValueError, RecursionError):
             return parse_literal(cell)
     return cell
@@ -41,6 +41,9 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         key = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise ValueError(f"the key {key!r} occurs twice in the object {shorten(row, 80)}")
     return row
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=without_repeats)
 
 
 def read_options(cell: Any, separator: str | None = None) -> Choices:

@@ -152,7 +152,8 @@ def _csv(path: Path) -> Iterator[LocatedRow]:
         text = text[named.end() :]  # with the end of this line, so that the numbers of the lines stay
     separator = named[1] if named else _separator(path, text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    header, where = list[str](), f"{path.name} line 1"
+    name, header = path.name, list[str]()
+    where = f"{name} line 1"
     try:
         for cells in reader:
             if not header:
@@ -166,7 +167,7 @@ def _csv(path: Path) -> Iterator[LocatedRow]:
                 )
             elif cells:  # else an empty line
                 yield where, dict(zip(header[first:], cells[first:], strict=True))
-            where = f"{path.name} line {reader.line_num + 1}"  # where the next row begins
+            where = f"{name} line {reader.line_num + 1}"  # where the next row begins
     except csv.Error as error:
         raise UserError(
             f"data_files: cannot read {where}: {error}. Write each quote inside a quoted cell twice, and close each "
@@ -237,9 +238,9 @@ def _table(source: Any) -> Iterator[LocatedRow]:
     try:
         if is_dataset:
             rows: Iterable[Mapping[Any, Any]] = source.with_format(None)
-        elif hasattr(source, "iloc") and hasattr(source, "columns"):
-            _check_names([str(name) for name in source.columns], "the DataFrame")
-            rows = source.to_dict(orient="records")
+        elif is_frame(source):
+            columns = columns_of(source)
+            rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
         elif isinstance(source, (list, tuple)) and all(isinstance(row, Mapping) for row in source):
             rows = source
         else:
@@ -258,9 +259,21 @@ def _table(source: Any) -> Iterator[LocatedRow]:
         ) from error
 
 
+def is_frame(source: Any) -> bool:
+    """Whether a source is a pandas DataFrame, without an import of pandas."""
+    return hasattr(source, "iloc") and hasattr(source, "columns")
+
+
+def columns_of(frame: Any) -> dict[str, list[Any]]:
+    """The columns of a pandas DataFrame, with plain Python values."""
+    names = [str(name) for name in frame.columns]
+    _check_names(names, "the DataFrame")
+    return {name: list(map(_plain, frame.iloc[:, place].tolist())) for place, name in enumerate(names)}
+
+
 def _plain(value: Any) -> Any:
     """Turn numpy values, decimals and maps (lists of pairs) into plain Python values, and missing values into None."""
-    if type(value) in (str, int, bool):  # most values
+    if type(value) in (str, int, bool) or (type(value) is list and set(map(type, value)) == {str}):  # most values
         return value
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from itertools import chain
+from itertools import chain, islice
 from sys import intern
 from typing import Any, NamedTuple, get_args
 
@@ -21,7 +21,7 @@ from lm_eval_cora.questions.columns import find_column, option_columns, without_
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, SEQUENCES, Reader, UnusableQuestion, shorten
 from lm_eval_cora.questions.right_option import AnswerKey, Draft
-from lm_eval_cora.questions.rows import read_rows
+from lm_eval_cora.questions.rows import columns_of, is_frame, read_rows
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.printed import longest_run
 from lm_eval_cora.variants.alterations import ORIGINAL
@@ -75,6 +75,8 @@ def _share(value: Any) -> float | None:
 def _list(value: Any) -> tuple[str, ...] | None:
     if (items := parse_cell(value)) is None:
         return None
+    if isinstance(items, list | tuple) and set(map(type, items)) <= {str}:  # most lists
+        return tuple(map(intern, items))
     try:
         texts, labels = read_options(items)
     except UnusableQuestion:
@@ -152,6 +154,8 @@ RAW = ("response", "prompt", "labels", "cut_off", "came")  # columns that are us
 
 # Columns that may be missing in some rows of a JSON file
 _MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "own", *RAW[1:]}
+_AT_ONCE = 10_000  # rows
+_FOUND = ("reason", "rule", "span")  # what the readers of responses find
 _ABSENT = object()  # marks a key that is missing in a row
 _MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"}  # texts that may mean a missing value
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d*)(?:\.0)?")
@@ -174,33 +178,35 @@ class AnswerColumns:
         count = len(found[self.names["question"]])
         self._order: Sequence[int] = range(count)
         # Why a response is invalid, and the rule and characters that decided, if responses are read here.
-        self.values: dict[str, list[Any]] = {name: [None] * count for name in ("reason", "rule", "span")}
-        for column in COLUMNS:
-            if column not in self.names:
-                self.values[column] = [ORIGINAL if column == "variant" else None] * count
-                continue
+        self.values: dict[str, list[Any]] = dict.fromkeys((*_FOUND, *COLUMNS), [None] * count)
+        if "variant" not in self.names:
+            self.values["variant"] = [ORIGINAL] * count
+        for column in filter(self.names.__contains__, COLUMNS):
             values = found[self.names[column]]
             if _ABSENT in values and column not in _MAY_BE_ABSENT:
                 raise UserError(
                     f"{self.where(values.index(_ABSENT))}: the key {self.names[column]!r} is missing, but "
                     "other rows have it. Give every row the same keys"
                 )
-            values = [None if value is _ABSENT else value for value in values]
             # A csv file cannot tell an empty cell from a missing value.
             is_missing_if_empty = is_table and column != "response"
-            self.values[column] = [value or None for value in values] if is_missing_if_empty else values
+            values = [None if value is _ABSENT or (is_missing_if_empty and not value) else value for value in values]
+            self.values[column] = values
             converted: list[Any] = []
+            different, places = _different(values)
             try:
-                converted.extend(map(COLUMNS[column].read, self.values[column]))
+                converted.extend(map(COLUMNS[column].read, different))
             except ValueError as error:
-                raise self.error(len(converted), column, str(error)) from None
-            self.values[column] = converted
+                raise self.error(places.index(len(converted)), column, str(error)) from None
+            self.values[column] = [converted[place] for place in places]
         if "picked" in self.names:
             self._read_picks()
 
     def sort(self, order: Sequence[int]) -> None:
         """Sort the rows, or choose some."""
-        self.values = {name: list(map(values.__getitem__, order)) for name, values in self.values.items()}
+        lists = {id(values): values for values in self.values.values()}  # columns that are missing are one list
+        ordered = {key: list(map(values.__getitem__, order)) for key, values in lists.items()}
+        self.values = {name: ordered[id(values)] for name, values in self.values.items()}
         self._order = list(map(self._order.__getitem__, order))
 
     def by_model(self) -> dict[str, AnswerColumns]:
@@ -270,21 +276,34 @@ def _bare(label: str) -> str:
 
 def _read(data: Any, source: str) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
     """The columns of a table or file, and a function that names the place of a row."""
+    if is_frame(data) and len(data):
+        return columns_of(data), "row {}".format
+    columns: dict[str, list[Any]] = {}
+    places: list[str] = []
     try:
-        located = list(read_rows(data))
+        located = read_rows(data)
+        while some := [*islice(located, _AT_ONCE)]:  # all rows at once would fill the memory
+            for name in dict.fromkeys(chain.from_iterable(row for _, row in some)):
+                column = columns.setdefault(name, [_ABSENT] * len(places))
+                values = [row.get(name, _ABSENT) for _, row in some]
+                column += [None if value != value else value for value in values]  # nan, which JSON files can have
+            places += [place for place, _ in some]
+            for column in columns.values():
+                column += [_ABSENT] * (len(places) - len(column))
     except UserError as error:
         raise UserError(str(error).removeprefix("data_files: ")) from None
-    if not located:  # without rows there are no columns
+    if not places:  # without rows there are no columns
         raise UserError(f"{source}: expected at least one answer, got none")
-    names = dict.fromkeys(name for _, row in located for name in row)
-    columns = {name: [_shared(row.get(name, _ABSENT)) for _, row in located] for name in names}
-    places = [place for place, _ in located]  # without the rows, which fill the memory
     return columns, places.__getitem__
 
 
-def _shared(value: Any) -> Any:
-    """Make equal texts one object; None for nan, which JSON files can have."""
-    return intern(value) if type(value) is str else None if value != value else value
+def _different(values: list[Any]) -> tuple[list[Any], Sequence[int]]:
+    """The different values, and for each row the place of its value; all values if they are not of one simple type."""
+    types = set(map(type, values)) - {type(None)}
+    if len(types) > 1 or not types <= {str, int, float, bool}:
+        return values, range(len(values))
+    codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
+    return [*codes], [*map(codes.__getitem__, values)]
 
 
 def _option_columns(found: Mapping[str, Any], names: Mapping[str, Any]) -> list[str]:
@@ -358,9 +377,9 @@ def read_raw(columns: AnswerColumns, reader: Reader) -> None:
         )
     drafts, keyed, _ = without_labels([_draft(columns, row) for row in range(len(values["response"]))])
     rights = _right_options(columns, keyed)
-    for name in ("picked", "correct", "followed", "printed"):
-        columns.names.setdefault(name, columns.names["response"])
-        values[name] = [None] * len(drafts)
+    read = ("picked", "correct", "followed", "printed")
+    columns.names = {**dict.fromkeys(read, columns.names["response"]), **columns.names}
+    values |= {name: [None] * len(drafts) for name in (*read, *_FOUND)}
     values["reader"] = [reader] * len(drafts)
     known = (values[name] for name in ("response", "cut_off", "prompt", "came"))
     rows = zip(drafts, rights, *known, strict=True)

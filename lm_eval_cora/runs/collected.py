@@ -7,13 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from itertools import chain, count, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answers import Rule
 from lm_eval_cora.answers.formats import BOXED, FORMATS
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record, around
@@ -24,7 +23,7 @@ from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import NEEDS_SEVERAL, facts_of, facts_of_entry
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.own import only_own, own_score, unrecognised
-from lm_eval_cora.metrics.packed import PackedRecords
+from lm_eval_cora.metrics.packed import PackedRecords, QuestionKey
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.questions.question import MAX_OPTIONS, Reader, shorten
@@ -138,7 +137,7 @@ def _collected(columns: AnswerColumns) -> Collected:
         known.add("original")
     if "picked" in given and _are_balanced(values["printed"], questions.values()):
         known.add(BALANCED)
-    records = PackedRecords(chain.from_iterable(_records(columns, kinds, *each) for each in questions.items()))
+    records = _packed(columns, kinds, questions)
     table, rows = ResponseTable.from_packed(records)
     if columns.equal_prompts or table.repeats:
         known.add(EQUAL_PROMPTS)
@@ -163,17 +162,18 @@ def _sort(columns: AnswerColumns) -> tuple[list[str], Ints]:
     sizes = Counter(questions)
     ids = {question: code for code, question in enumerate(sorted(sizes))}
     labels = {label: code for code, label in enumerate(sorted(set(variants), key=_in_order))}
-    keys = [ids[name] * len(labels) + labels[variant] for name, variant in zip(questions, variants, strict=True)]
-    rows = sorted(range(len(keys)), key=keys.__getitem__)
-    for first, second in pairwise(rows):
-        if keys[first] == keys[second]:
-            raise UserError(
-                f"{columns.where(second)}: question {questions[second]!r} has a second row with the variant "
-                f"{shorten(variants[second])!r}, after {columns.where(first)}. Expected one row per variant: number "
-                "the variants of each question. If the column names kinds of variants, call it 'kind'. If the rows are "
-                "of several models, name them in a column 'model'"
-            )
-    columns.sort(rows)
+    keys = np.array([*map(ids.__getitem__, questions)], dtype=np.int64) * len(labels)
+    keys += np.array([*map(labels.__getitem__, variants)], dtype=np.int64)
+    rows = np.argsort(keys, kind="stable")
+    if len(twice := np.flatnonzero(np.diff(keys[rows]) == 0)):
+        first, second = rows[twice[0] :][:2].tolist()
+        raise UserError(
+            f"{columns.where(second)}: question {questions[second]!r} has a second row with the variant "
+            f"{shorten(variants[second])!r}, after {columns.where(first)}. Expected one row per variant: number "
+            "the variants of each question. If the column names kinds of variants, call it 'kind'. If the rows are "
+            "of several models, name them in a column 'model'"
+        )
+    columns.sort(rows.tolist())
     return list(ids), np.array([sizes[question] for question in ids], dtype=np.int64)
 
 
@@ -221,55 +221,65 @@ def _check_questions(columns: AnswerColumns) -> None:
             raise columns.error(second, "original", place)
 
 
-def _records(columns: AnswerColumns, kinds: Sequence[str], question: str, rows: range) -> Iterator[Record]:
-    """Make the records of a question. Picks without printed options are texts, and all pairs of them are comparable.
+def _packed(columns: AnswerColumns, kinds: Sequence[str], questions: Mapping[str, range]) -> PackedRecords:
+    """The records of all rows."""
+    found = PackedRecords()
+    for question, rows in questions.items():
+        values = {name: column[rows.start : rows.stop] for name, column in columns.values.items()}
+        values["kind"] = list(kinds[rows.start : rows.stop])
+        key = QuestionKey(question, values["category"][0] or "", values["cluster"][0] or "")
+        found.add(key, len(rows), {**_asked(values), **_answered(columns, rows, values)})
+    return found
 
-    A text is a number here, so that equal parts of records are stored once.
+
+def _asked(values: Mapping[str, list[Any]]) -> dict[str, Iterable[Any]]:
+    """What the records of a question say about its variants, and what is in their columns."""
+    kinds, reasons = values["kind"], values["reason"]
+    count = len(kinds)
+    variants = count - kinds.count(REPEAT)
+    ordinals: Iterable[int] = range(count)
+    if variants < count:
+        own, repeats = iter(range(variants)), iter(range(variants, count))
+        ordinals = [next(repeats if kind == REPEAT else own) for kind in kinds]
+    return {
+        "variants": [variants] * count,
+        "ordinal": ordinals,
+        "kind": kinds,
+        "original": map(bool, values["original"]),
+        "skipped": [correct is None for correct in values["correct"]],
+        "followed": values["followed"],
+        "reason": reasons,
+        "rule": [rule or "" for rule in values["rule"]],
+        "came": [(came or "") if reason else "" for came, reason in zip(values["came"], reasons, strict=True)],
+        "own": values["own"],
+    }
+
+
+def _answered(columns: AnswerColumns, rows: range, values: Mapping[str, list[Any]]) -> dict[str, Iterable[Any]]:
+    """What the records of a question say about its answers.
+
+    Picks without printed options are texts, and all pairs of them are comparable. A text is a number here, so that
+    equal parts of records are stored once.
     """
-    values = columns.values
-    has_options = "picked" in columns.names and all(
-        values["printed"][row] is not None or values["correct"][row] is None for row in rows
-    )
-    numbers = _numbers(columns, rows) if has_options else {}
-    texts: dict[str, str] = {}
-    names = (
-        *("category", "cluster", "original", "correct", "picked", "answer", "printed", "followed", "reason", "rule"),
-        *("came", "own"),
-    )
-    variants = sum(kinds[row] != REPEAT for row in rows)
-    ordinals = count(), count(variants)
-    for row in rows:
-        category, cluster, original, correct, picked, answer, printed, followed, reason, rule, came, own = (
-            values[name][row] for name in names
-        )
-        record = Record(
-            question_id=question,
-            variants=variants,
-            ordinal=next(ordinals[kinds[row] == REPEAT]),
-            kind=kinds[row],
-            printed=tuple(numbers[text] for text in printed or ()) if has_options else (),
-            answer="",
-            category=category or "",
-            original=bool(original),
-            skipped=correct is None,
-            followed=followed,
-            reason=reason,
-            rule=rule or Rule.NONE,
-            came=(came or "") if reason else "",
-            own=own,
-        )
-        if cluster:
-            record.cluster = cluster
-        if has_options:
-            record.answer = numbers.get(picked if correct else answer, INVALID)
-            if picked is not None:
-                record.picked, record.position = numbers[picked], printed.index(picked)
-        else:
-            record.ask = BOXED.name
-            record.written = picked and texts.setdefault(picked, str(len(texts)))
-            is_invalid = "picked" in columns.names and picked is None
-            record.matches = None if is_invalid else correct
-        yield record
+    lists, picks, rights = values["printed"], values["picked"], values["correct"]
+    has_picks = "picked" in columns.names
+    if has_picks and all(shown is not None or right is None for shown, right in zip(lists, rights, strict=True)):
+        numbers = _numbers(columns, rows)
+        texts = [pick if right else answer for pick, right, answer in zip(picks, rights, values["answer"], strict=True)]
+        return {
+            "printed": [tuple(map(numbers.__getitem__, shown or ())) for shown in lists],
+            "answer": [numbers.get(text, INVALID) for text in texts],
+            "picked": map(numbers.get, picks),
+            "position": [None if pick is None else shown.index(pick) for pick, shown in zip(picks, lists, strict=True)],
+        }
+    written: dict[str, str] = {}
+    return {
+        "printed": [()] * len(rows),
+        "answer": [""] * len(rows),
+        "ask": [BOXED.name] * len(rows),
+        "written": [pick and written.setdefault(pick, str(len(written))) for pick in picks],
+        "matches": [None if has_picks and pick is None else right for pick, right in zip(picks, rights, strict=True)],
+    }
 
 
 def _numbers(columns: AnswerColumns, rows: range) -> dict[str, int]:
