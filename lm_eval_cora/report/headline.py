@@ -16,8 +16,7 @@ from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.report.content import Dots, Headline
 from lm_eval_cora.report.probe_views import changes
 from lm_eval_cora.report.score_views import models
-from lm_eval_cora.runs.by_kind import changes_by_kind, kinds_of
-from lm_eval_cora.runs.model_run import Run, Runs, lead_of
+from lm_eval_cora.runs.model_run import Run, Runs, changes_by_kind, kinds_of, lead_of
 from lm_eval_cora.runs.task_files import facts_named
 from lm_eval_cora.tables.number import Number, end_as_text
 from lm_eval_cora.tables.table import Table

@@ -26,9 +26,8 @@ from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Dots
 from lm_eval_cora.report.score_views import acc_is_mcqa_plus, identity_of, models, score_table
-from lm_eval_cora.runs.by_kind import kinds_compared
 from lm_eval_cora.runs.comparable import setting_differences
-from lm_eval_cora.runs.model_run import Run, Runs, lead_of
+from lm_eval_cora.runs.model_run import Run, Runs, kinds_compared, lead_of
 from lm_eval_cora.runs.other_tasks import lines_of
 from lm_eval_cora.runs.samples import response_text
 from lm_eval_cora.runs.task_files import printed_name

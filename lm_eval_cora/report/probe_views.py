@@ -16,8 +16,7 @@ from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import Ints
 from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Line, Ranges, Retention, RetentionChart
 from lm_eval_cora.report.score_views import models
-from lm_eval_cora.runs.by_kind import kinds_of
-from lm_eval_cora.runs.model_run import Run, Runs
+from lm_eval_cora.runs.model_run import Run, Runs, kinds_of
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Cell, CellRows, Cells, Table
 from lm_eval_cora.variants.alterations import COUNTS

@@ -213,17 +213,14 @@ def _same_documents(before: Run, after: Run) -> str:
 
 
 def _same_content(before: Run, after: Run) -> str:
-    unlike = _unlike_documents(before, after, 0, "documents")
-    return unlike and f"{unlike}. Run both on the same version of the task and its data"
-
-
-def _same_targets(before: Run, after: Run) -> str:
-    unlike = _unlike_documents(before, after, 1, "documents")
-    return unlike and f"the targets of {unlike}"
+    if unlike := _unlike_documents(before, after, 0):
+        return f"{unlike.format('documents')}. Run both on the same version of the task and its data"
+    unlike = _unlike_documents(before, after, 1)
+    return unlike and f"the targets of {unlike.format('documents')}"
 
 
 def _same_prompts(before: Run, after: Run) -> str:
-    unlike = _unlike_documents(before, after, 2, "prompts")
+    unlike = _unlike_documents(before, after, 2).format("prompts")
     if not unlike:
         return ""
     if not (before.results and after.results):
@@ -242,17 +239,17 @@ def _same_prompts(before: Run, after: Run) -> str:
     return f"{unlike}, although the settings are the same" if is_same and not has_template else ""
 
 
-def _unlike_documents(before: Run, after: Run, part: int, what: str) -> str:
+def _unlike_documents(before: Run, after: Run, part: int) -> str:
     """Say how many documents have different hashes of the document, of its target or of its prompt."""
     one, other = (cast("Documents", run.scores).hashes for run in (before, after))
     unlike = [key for key in one if one[key][part] != other[key][part]]
-    return f"{len(unlike):,} of {len(one):,} {what} differ ({first_few(unlike)})" if unlike else ""
+    return f"{len(unlike):,} of {len(one):,} {{}} differ ({first_few(unlike)})" if unlike else ""
 
 
 CHECKS: Mapping[type, Sequence[Check]] = {
     Samples: (_data, _stopped, _settings, _reader, _form, _questions, _passages, _repeats, _variants, _prompts),
     Collected: (_of_files,),
-    Documents: (_same_task, _same_configuration, _same_documents, _same_content, _same_targets, _same_prompts),
+    Documents: (_same_task, _same_configuration, _same_documents, _same_content, _same_prompts),
 }
 """The checks of two runs that have the same kind of source, in this order."""
 

@@ -18,7 +18,14 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import Entry, compute, is_in_table, note_on_unvaried
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
+from lm_eval_cora.metrics.kinds import (
+    means_by_question,
+    note_on_few_clusters,
+    note_on_small_categories,
+    original_kinds,
+)
+from lm_eval_cora.metrics.paired import Difference, differences_together
+from lm_eval_cora.metrics.ranges import each_kind
 from lm_eval_cora.metrics.responses import Ints, ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import counted, did_you_mean, first_few
@@ -353,3 +360,37 @@ def first_defined(
             if is_enough(not isnan(estimates.get(name, UNDEFINED).value) for estimates in scores):
                 return name
     return ""
+
+
+# ---- accuracy by kind of variant
+def kinds_of(run: Run) -> dict[str, dict[str, Any]]:
+    """Compute the metrics of each kind of variant, with positions adjusted for the questions that have them."""
+    kinds = each_kind(run.table, positions=run.probe.by_position)
+    return {kind: {**part, "accuracy": part.get("adjusted", part["accuracy"])} for kind, part in kinds.items()}
+
+
+def kinds_compared(before: Run, after: Run) -> dict[str, Difference]:
+    """Difference of the accuracy of each kind of variant that both runs have, paired by question."""
+    # Empty if variants were skipped by early stopping, because the remaining answers were selected for being right.
+    if not (before.table.is_whole and after.table.is_whole):
+        return {}
+    old, new = kinds_of(before), kinds_of(after)
+    names = [kind for kind in old if kind in new]
+    differences = differences_together(*([parts[kind]["accuracy"] for kind in names] for parts in (old, new)))
+    return dict(zip(names, differences, strict=True))
+
+
+def changes_by_kind(run: Run) -> dict[str, Difference]:
+    """Difference of the accuracy of each kind of variant to that of the originals of the questions that have it."""
+    # Empty if variants were skipped by early stopping, and if the originals are not a kind of their own.
+    original, alone = run.table.original_correct, original_kinds(run.table)
+    if not run.table.is_whole or original is None or not alone:
+        return {}
+    right, present = means_by_question(run.table, run.table.correct)
+    codes = {kind: code for code, kind in enumerate(run.table.kinds) if kind not in alone}
+    before, after = (
+        [run.table.ratio(hits[:, code], present[:, code]) for code in codes.values()]
+        for hits in (original[:, None] * present, right)
+    )
+    differences = differences_together(before, after)
+    return {kind: change for kind, change in zip(codes, differences, strict=True) if not isnan(change.low)}

@@ -12,8 +12,7 @@ from lm_eval_cora.metrics.paired import differs, leading, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import RetentionChart
 from lm_eval_cora.report.headline import headline
-from lm_eval_cora.runs.by_kind import changes_by_kind
-from lm_eval_cora.runs.model_run import Run, lead_of
+from lm_eval_cora.runs.model_run import Run, changes_by_kind, lead_of
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells
