@@ -8,7 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -235,7 +235,7 @@ def _table(source: Any) -> Iterator[LocatedRow]:
                 f"{', '.join(map(repr, source))}. Pass one of them: dataset['test']."
             )
         (source,) = source.values()
-    try:
+    with _readable(source):
         if is_dataset:
             rows: Iterable[Mapping[Any, Any]] = source.with_format(None)
         elif is_frame(source):
@@ -250,6 +250,13 @@ def _table(source: Any) -> Iterator[LocatedRow]:
             )
         for number, row in enumerate(rows):
             yield f"row {number}", {str(name): _plain(value) for name, value in row.items()}
+
+
+@contextmanager
+def _readable(source: Any) -> Iterator[None]:
+    """Turn an error of another library into one of the user."""
+    try:
+        yield
     except UserError:
         raise
     except Exception as error:  # many types, for example for an image that cannot be decoded or deep nesting
@@ -268,7 +275,8 @@ def columns_of(frame: Any) -> dict[str, list[Any]]:
     """The columns of a pandas DataFrame, with plain Python values."""
     names = [str(name) for name in frame.columns]
     _check_names(names, "the DataFrame")
-    return {name: list(map(_plain, frame.iloc[:, place].tolist())) for place, name in enumerate(names)}
+    with _readable(frame):
+        return {name: list(map(_plain, frame.iloc[:, place].tolist())) for place, name in enumerate(names)}
 
 
 def _plain(value: Any) -> Any:

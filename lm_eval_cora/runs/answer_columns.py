@@ -276,11 +276,11 @@ def _bare(label: str) -> str:
 
 def _read(data: Any, source: str) -> tuple[dict[str, list[Any]], Callable[[int], str]]:
     """The columns of a table or file, and a function that names the place of a row."""
-    if is_frame(data) and len(data):
-        return columns_of(data), "row {}".format
     columns: dict[str, list[Any]] = {}
     places: list[str] = []
     try:
+        if is_frame(data) and len(data):
+            return columns_of(data), "row {}".format
         located = read_rows(data)
         while some := [*islice(located, _AT_ONCE)]:  # all rows at once would fill the memory
             for name in dict.fromkeys(chain.from_iterable(row for _, row in some)):
