@@ -10,13 +10,10 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.tables.number import Number
 from tests.support.letters import Biased
 from tests.support.shown import value_in
-from tests.support.simulated import knows, run, scores
-from tests.support.study import study_of
 from tests.support.written import lines_of, put, the_run, write
 
 TASK = "cora_demo_order_mc"
 CYCLIC = {"orders": "cyclic", "questions": 60}
-PRIOR = Biased().prior
 OF_LIKELIHOODS = {"acc_permuted", "acc_pride"}
 
 
@@ -40,30 +37,6 @@ def test_the_samples_file_gives_the_numbers_of_the_run(written, read):
         letter: found.value for letter, found in prior.items()
     }
     assert written.study["recall_spread_by_chance"]["value"] == read.estimates["recall_spread_by_chance"].value
-
-
-def test_the_planted_prior_is_found(read):
-    prior = read.studies["letter_prior"]["5"]
-    assert [prior[letter].value for letter in "ABCDE"] == pytest.approx([part / sum(PRIOR) for part in PRIOR], abs=0.08)
-    assert read.estimates["acc_pride"].value > read.estimates["mcqa"].value
-    assert read.estimates["recall_spread"].value > 2 * read.estimates["recall_spread_by_chance"].value
-
-
-@pytest.mark.parametrize(
-    ("task", "options", "printed"),
-    [
-        (TASK, CYCLIC, {*OF_LIKELIHOODS, "recall_spread"}),
-        (TASK, {"questions": 12}, {"recall_spread"}),
-        ("cora_demo_order", {"orders": "cyclic", "questions": 12}, {"recall_spread"}),
-        ("cora_demo_order", {"questions": 12}, {"recall_spread"}),
-    ],
-)
-def test_which_metrics_are_printed(task, options, printed):
-    results = run(knows, task, options)
-    values = scores(results, task)
-    assert {name for name in (*OF_LIKELIHOODS, "recall_spread") if name in values} == printed
-    assert ("letter_prior" in study_of(results, task)) == (len(printed) > 1)
-    assert all(values[name] == (0.0 if name == "recall_spread" else 1.0) for name in printed)
 
 
 def test_missing_likelihoods_cost_only_their_questions(written, read, tmp_path):

@@ -8,7 +8,6 @@ from lm_eval.tasks import TaskManager
 
 from tests.support.building import build, own_task
 from tests.support.messages import user_error
-from tests.support.names import printed
 from tests.support.simulated import Simulated, knows, run, scores
 from tests.support.study import believes_two, four_options, study_of
 
@@ -46,23 +45,6 @@ def test_a_model_that_believes_two_options_and_prefers_one(tmp_path):
     assert {values[name] for name in values if name.startswith(SELECTIONS) and "stderr" not in name} == {1.0}
     assert values["replaced_acc"] == 1.0
     assert values["invalid"] == 0.0
-
-
-def test_its_confidences(tmp_path):
-    options = four_options(tmp_path, [0, 1, 2, 3] * 2)
-    task = "cora_local_revas_mc"
-    values = scores(run(believes_two, task, options), task)
-    # The simulated model gives 1/2 to what it says and 1/8 to the rest. Always right: the right option and the most
-    # believed of the wrong ones both have P(yes) = 1/2, and P(yes) / (P(yes) + P(no)) = 1/2 / (5/8) = 0.8.
-    assert values["confidence_right"] == values["confidence_wrong"] == pytest.approx(0.5)
-    assert values["confidence_right_norm"] == values["confidence_wrong_norm"] == pytest.approx(0.8)
-    assert values["confidence_ratio"] == values["confidence_ratio_norm"] == pytest.approx(1.0)
-    assert values["yes_no_mass"] == pytest.approx(1 / 2 + 1 / 8)
-    assert not any(name.startswith(SELECTIONS) for name in values)
-    # What both forms ask has the same answers.
-    written = scores(run(believes_two, "cora_local_revas", options), "cora_local_revas")
-    both = set(printed(task)) & set(printed("cora_local_revas")) - {"acc", "invalid"}
-    assert {name: values[name] for name in both} == {name: written[name] for name in both}
 
 
 # ---- the cheap version of MCQA+
