@@ -121,9 +121,9 @@ def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
             continue
         estimates, requests = [run.estimates[metric] for run in group], [_requests(run, metric) for run in group]
         means = [sum(each) / count for each in zip(*requests, strict=True)]
-        available = published_questions(group[0].name)
-        per_unit = len(table.sizes) / table.units  # questions that share a passage
-        plans.append(_plan(task, models, metric, goal, estimates, table.units, means, available, per_unit))
+        available, per_unit = published_questions(group[0].name), len(table.sizes) / table.units
+        case = _Case(task, models, metric, estimates, means, table.units, per_unit, available)
+        plans.append(_plan(case, goal))
         if (units := table.effective) < _FEW_IN_A_RUN:
             notes.append(
                 f"{task}: {table.size} in the run, so the numbers may be off by about "
@@ -176,43 +176,48 @@ def _requests_until_wrong(table: ResponseTable, hardest_first: Sequence[str], co
     return np.bincount(table.question[order][is_asked], costs[order][is_asked], len(table.sizes)).astype(int)
 
 
-def _plan(
-    task: str,
-    models: Sequence[str],
-    metric: str,
-    goal: Goal,
-    estimates: Sequence[Estimate],
-    questions: int,
-    per_question: Sequence[float],
-    available: int | None = None,
-    per_unit: float = 1.0,
-) -> Plan:
-    """The plan of a task from the estimates and requests of one model, or of two models on the same questions."""
-    # If questions share passages, these numbers are those of passages, of `per_unit` questions each.
-    first, *others = sorted(estimates, key=lambda estimate: estimate.value)
-    true_difference, option = (0.0, "same") if goal.same else (goal.difference, "difference")
-    if others:
-        contrast, correlation = Contrast.of(first, others[0]), correlation_of(first, others[0])
-    else:
+class _Case(NamedTuple):
+    """What a plan is about: one model, or two models on the same questions."""
+
+    task: str
+    models: Sequence[str]
+    metric: str
+    estimates: Sequence[Estimate]
+    requests: Sequence[float]  # for a question in a full run, and with `--stop exact`
+    units: int  # the questions, or the passages that they share
+    per_unit: float = 1.0  # questions
+    available: int | None = None  # questions of the benchmark
+
+    def contrast(self, goal: Goal) -> tuple[Contrast, float]:
+        """The contrast of the two models, or of the model and one like it; and their correlation."""
+        first, *others = sorted(self.estimates, key=lambda estimate: estimate.value)
+        if others:
+            return Contrast.of(first, others[0]), correlation_of(first, others[0])
         correlation = CORRELATION if goal.correlation is None else goal.correlation
-        contrast = sample_size.with_another(first, questions, true_difference, correlation)
+        difference = 0.0 if goal.same else goal.difference
+        return sample_size.with_another(first, self.units, difference, correlation), correlation
+
+
+def _plan(case: _Case, goal: Goal) -> Plan:
+    contrast, correlation = case.contrast(goal)
     if goal.same:
-        smallest = sample_size.smallest_margin
-        needed = sample_size.questions_for_same(contrast, goal.difference, power=goal.power, level=goal.level)
+        option, smallest = "same", sample_size.smallest_margin
+        units_needed = sample_size.questions_for_same(contrast, goal.difference, power=goal.power, level=goal.level)
     else:
-        smallest = sample_size.smallest_difference
-        needed = sample_size.questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
-    if needed is None:
+        option, smallest = "difference", sample_size.smallest_difference
+        units_needed = sample_size.questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
+    if units_needed is None:
         raise UserError(f"--{option} {goal.difference:g}: no number of questions finds it. Choose a larger one")
-    needed, (full, exact) = ceil(max(FEW, needed) * per_unit), per_question
-    units = available and round(available / per_unit)
+    needed, (full, exact) = ceil(max(FEW, units_needed) * case.per_unit), case.requests
+    available = case.available
+    units = available and round(available / case.per_unit)
     return Plan(
-        task,
-        tuple(models),
-        metric,
+        case.task,
+        tuple(case.models),
+        case.metric,
         contrast.spread,
         correlation,
-        correlation_measured=bool(others),
+        correlation_measured=len(case.estimates) > 1,
         questions=needed,
         requests=ceil(needed * full),
         requests_exact=None if isnan(exact) else ceil(needed * exact),
@@ -282,7 +287,8 @@ def _typical(goal: Goal) -> list[Plan]:
     for word, model in chosen(metric):
         variants = 2 + 6 * (model.options - 1)  # of the divergent probe
         task, requests = f"{word}: {model.name} on {model.benchmark}", [variants, model.requests]
-        plans.append(_plan(task, [model.name], metric, goal, [estimate_of(model, metric)], _QUESTIONS, requests))
+        case = _Case(task, [model.name], metric, [estimate_of(model, metric)], requests, _QUESTIONS)
+        plans.append(_plan(case, goal))
     return plans
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
@@ -15,7 +15,18 @@ import numpy as np
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.report.canvas import LINE, Canvas, Medium, columns, joined, shown_interval, wrapped
-from lm_eval_cora.report.content import Chart, Curve, Dots, HeatMap, History, Line, Ranges, Retention, RetentionChart
+from lm_eval_cora.report.content import (
+    Band,
+    Chart,
+    Curve,
+    Dots,
+    HeatMap,
+    History,
+    Line,
+    Ranges,
+    Retention,
+    RetentionChart,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -220,12 +231,7 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
         look = gap if level < 0 else {"facecolor": medium.series[0], "alpha": opacity[level]}
         canvas.rectangles(boxes, linewidth=0, **look)
     for row, band in enumerate(chart.bands):
-        known = {name: share for share, name in zip(band.values, chart.columns, strict=True) if not isnan(share)}
-        tip = band.label
-        if len(set(known.values())) > 1:
-            lowest = min(known, key=known.__getitem__)  # the column that breaks it most
-            tip = f"{tip}; fewest in {wrapped(lowest, 60, 1)}: {known[lowest]:.2f}"
-        canvas.spot((0, row * step), (width, step), tip, band.link)
+        canvas.spot((0, row * step), (width, step), _tip_of(band, chart.columns), band.link)
     axes.set(xlim=(0, width))
     canvas.rows(count * step)
     axes.grid(False)
@@ -239,11 +245,21 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     every = ceil(1.4 / room)
     names = [wrapped(name, 20, 2 if room >= 2.8 else 1) for name in chart.columns[::every]]
     axes.set_xticks([column + 0.5 for column in range(0, width, every)], names, rotation=90)
-    for level, label in ((0.0, "0: all wrong"), (0.5, "0.5: half right"), (1.0, "1: all right")):
+    scale = {"0: all wrong": 0.0, "0.5: half right": 0.5, "1: all right": 1.0}
+    for label, level in scale.items():
         canvas.add_box(label, facecolor=medium.series[0], alpha=opacity[level])
     if -1.0 in cells:
         canvas.add_box("no answer", linewidth=0, **gap)
     return count * step + (0.12 + 0.09 * max(map(columns, names))) + 0.2
+
+
+def _tip_of(band: Band, columns: Sequence[str]) -> str:
+    """The name of a band, with the column that breaks it most."""
+    known = {name: share for share, name in zip(band.values, columns, strict=True) if not isnan(share)}
+    if len(set(known.values())) < 2:
+        return band.label
+    lowest = min(known, key=known.__getitem__)
+    return f"{band.label}; fewest in {wrapped(lowest, 60, 1)}: {known[lowest]:.2f}"
 
 
 def history(canvas: Canvas, chart: History) -> float:

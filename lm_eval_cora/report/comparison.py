@@ -63,6 +63,7 @@ def compare_models(
         raise UserError(f"there is no task in common: {'; '.join(tasks)}")
     check_metrics(metrics, list(chain.from_iterable(groups)))
     found = Comparisons()
+    with_responses = {group[0].task for group in groups if not group[0].scores}
     for group in groups:
         task = group[0].task
         if baseline is not None and group[0].model != order[0].name:
@@ -71,21 +72,25 @@ def compare_models(
         for run in group:
             found.notes += [f"{run.model}, {task}: {note}" for note in run.warnings]
         for runs in _comparable(group, found, one_pair=baseline is not None):
-            for run in runs[1:]:
-                pair = task if len(runs) == 2 else f"{task}, {runs[0].model} and {run.model}"
-                found.notes += [f"{pair}: {note}" for note in setting_differences(runs[0], run)]
+            found.notes += _differing_settings(runs)
+            own = [metric for metric in metrics if metric in runs[0].estimates]
             if not any(run.estimates for run in runs):
-                if task not in {own[0].task for own in groups if not own[0].scores}:  # there its responses are compared
+                if task not in with_responses:  # they are compared
                     found.refused.append(f"{task}: no metric is a mean over documents, so there is nothing to compare")
-            elif changed:
-                own = [metric for metric in metrics if metric in runs[0].estimates]
-                if own or not metrics:
-                    found.changed.append(what_changed(runs[0], runs[1], *own[:1]))
-            else:
+            elif not changed:
                 found.found.append(Compared.of(runs, metrics, None if baseline is None else 0))
+            elif own or not metrics:
+                found.changed.append(what_changed(runs[0], runs[1], *own[:1]))
     if alone:
         found.notes.append(f"not compared, because only one model has it: {', '.join(alone)}")
     return found
+
+
+def _differing_settings(runs: Runs) -> Iterator[str]:
+    first, *others = runs
+    for run in others:
+        pair = first.task if len(runs) == 2 else f"{first.task}, {first.model} and {run.model}"
+        yield from (f"{pair}: {note}" for note in setting_differences(first, run))
 
 
 def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None) -> list[Contestant]:

@@ -144,14 +144,20 @@ def _of_several(runs: Runs, name: str, gaps: _Gaps) -> Iterator[str]:
         if falls:
             yield CORA_FALLS
     else:
-        claim = "is the most reliable" if name == "cora" else "is the best"
-        yield f"{best} {claim}: {score} {_with_error(value)}; {gaps[frozenset((first, second))][1]}."
-        kept_shares = [kept_share(run) for run in (first, second)]
-        if not any(map(isnan, kept_shares)):
-            kept, of_second = map(_percent, kept_shares)
-            yield f"{best} keeps {kept} of its right answers in all variants, {_name(second.model)} {of_second}."
+        yield from _of_winner(first, second, name, gaps)
     if rest := [run for run in runs if run not in named]:
         yield f"{score} of the other {'models' if len(rest) > 1 else 'model'}: {_values(rest, name)}."
+
+
+def _of_winner(first: Run, second: Run, name: str, gaps: _Gaps) -> Iterator[str]:
+    """Sentences about the only best model and the second one."""
+    best, claim = _name(first.model), "is the most reliable" if name == "cora" else "is the best"
+    value, gap = _with_error(first.estimates[name]), gaps[frozenset((first, second))][1]
+    yield f"{best} {claim}: {spoken(name)} {value}; {gap}."
+    kept_shares = [kept_share(run) for run in (first, second)]
+    if not any(map(isnan, kept_shares)):
+        kept, of_second = map(_percent, kept_shares)
+        yield f"{best} keeps {kept} of its right answers in all variants, {_name(second.model)} {of_second}."
 
 
 def _tied(tied: Runs, runs: Runs, name: str, gaps: _Gaps) -> str:
