@@ -287,8 +287,8 @@ def write_report(
     Raises:
         UserError: If the scores are not from `read_runs`, the file cannot be written, or matplotlib is not installed.
     """
-    from lm_eval_cora.report.markdown import as_markdown  # the report is slow to import
-    from lm_eval_cora.report.page import render
+    from lm_eval_cora.renderers.markdown import as_markdown  # the report is slow to import
+    from lm_eval_cora.renderers.page import render
     from lm_eval_cora.report.sections import make_report
 
     path, runs = Path(output), _runs_of("write_report", scores)

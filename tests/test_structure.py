@@ -49,7 +49,7 @@ def test_only_the_command_line_and_the_public_names_import_our_harness_package()
 
 ORDER = (
     *("errors", "log", "workers", "bars", "questions", "writing", "discovery", "variants", "answers", "metrics"),
-    *("tables", "runs", "decide", "report", "export", "harness", "api", "cli"),
+    *("tables", "runs", "decide", "report", "renderers", "export", "harness", "api", "cli"),
 )
 """The packages in their order: each imports only those before it. `api` stands for the modules beside the packages."""
 

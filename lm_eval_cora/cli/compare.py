@@ -16,11 +16,11 @@ from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.export.output_formats import NAMES
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.charts import check_drawing
+from lm_eval_cora.renderers.charts import check_drawing
+from lm_eval_cora.renderers.figures import FORMATS, figure
+from lm_eval_cora.renderers.page import render
 from lm_eval_cora.report.comparison import compare_models
-from lm_eval_cora.report.figures import FORMATS, figure
 from lm_eval_cora.report.history import NOTE, as_json, chart_of, read_history, report_of, summary_of, tables_of
-from lm_eval_cora.report.page import render
 from lm_eval_cora.report.pair_views import as_jsonl, explanation_of
 from lm_eval_cora.tables.table_formats import TABLE_FORMATS, as_csv
 from lm_eval_cora.writing import STDOUT, check_file, check_folder

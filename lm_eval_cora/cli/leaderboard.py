@@ -17,9 +17,9 @@ from pathlib import Path
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import counted
+from lm_eval_cora.renderers.charts import check_drawing
+from lm_eval_cora.renderers.page import boards_as_csv, leaderboard_page, run_reports
 from lm_eval_cora.report.boards import read_boards
-from lm_eval_cora.report.charts import check_drawing
-from lm_eval_cora.report.page import boards_as_csv, leaderboard_page, run_reports
 from lm_eval_cora.writing import STDOUT, check_file, check_folder
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.charts import check_drawing
-from lm_eval_cora.report.figures import write_figures
-from lm_eval_cora.report.markdown import as_markdown
-from lm_eval_cora.report.page import render
+from lm_eval_cora.renderers.charts import check_drawing
+from lm_eval_cora.renderers.figures import write_figures
+from lm_eval_cora.renderers.markdown import as_markdown
+from lm_eval_cora.renderers.page import render
 from lm_eval_cora.report.score_views import as_json, data_table
 from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.runs.model_run import Runs

@@ -1,1 +1,1 @@
-"""Read the output files of runs, recompute the metrics, and show them as tables, charts and a page."""
+"""Views: what is shown of runs, as data: scores, differences, blocks of a probe, headlines, boards, histories."""

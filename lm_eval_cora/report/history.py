@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from math import inf, nan
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.facts import falls
 from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import first_few
-from lm_eval_cora.report.canvas import PIECE
 from lm_eval_cora.report.content import History, Line, Report, Section
 from lm_eval_cora.report.headline import spoken
 from lm_eval_cora.runs.comparable import not_comparable
@@ -217,16 +215,6 @@ def _summary(history: TaskHistory, metric: str) -> str:
     return f"{word}: {texts[best]}. Last: {texts[last]}.{since} Certain changes: {', '.join(certain) or 'none'}."
 
 
-def short_labels(labels: Sequence[str]) -> list[str]:
-    """Labels without the words that all of them have at their beginning and at their end."""
-    words = [PIECE.findall(label) for label in labels]
-    for _ in range(2):
-        common = len(commonprefix(words))  # noqa: RUF071  # of lists, not of texts
-        words = [own[common:][::-1] for own in words]
-    found = ["".join(own).strip(" _/-") for own in words]
-    return found if all(found) else list(labels)
-
-
 def tables_of(histories: Sequence[TaskHistory]) -> list[Table]:
     """A table per task and metric with a row per version, the oldest first."""
     return [
@@ -261,7 +249,7 @@ def chart_of(histories: Sequence[TaskHistory]) -> History:
     return History(
         title=title,
         y_label=shown[0] if len(shown) == 1 else "score",
-        versions=short_labels(labels),
+        versions=labels,
         lines=[
             Line(
                 history.task if len(shown) == 1 else f"{history.task}: {spoken(metric)}",

@@ -77,7 +77,7 @@ def test_no_report_is_left_if_a_later_one_cannot_be_written(tmp_path, made, monk
         except StopIteration:
             raise OSError(ENOSPC, "No space left on device") from None
 
-    monkeypatch.setattr("lm_eval_cora.report.page.render", render)
+    monkeypatch.setattr("lm_eval_cora.renderers.page.render", render)
     monkeypatch.chdir(tmp_path)
     put(tmp_path / "index.html", ["before"])
     assert cli("leaderboard --reports reports", made / "three") == 3

@@ -127,24 +127,6 @@ def test_the_metric(exported):
     assert (difference["min_score"], difference["max_score"]) == (-1.0, 1.0)
 
 
-def test_where_it_comes_from(exported):
-    one = result(exported, "cora_demo", "cora")
-    location = {"location": "questions that come with the package lm-eval-cora"}
-    assert one["source_data"] == {"dataset_name": "demo", "source_type": "other", "additional_details": location}
-    details = one["score_details"]["details"]
-    assert details["signature"] == exported.runs[0].signature
-    assert details["questions"] == "2"
-    generation = one["generation_config"]
-    assert generation["generation_args"] == {"temperature": 0.0}
-    assert generation["additional_details"]["num_fewshot"] == "0"
-    assert json.loads(generation["additional_details"]["generation_kwargs"])["max_gen_toks"] == 32
-    record, newest = exported.record, max(run.results["date"] for run in exported.runs)
-    assert record["eval_library"]["name"] == "lm_eval"
-    assert record["source_metadata"]["source_type"] == "evaluation_run"
-    assert record["evaluation_timestamp"] == str(newest)
-    assert record["evaluation_id"] == f"lm-eval-cora/some-org/some-model/{newest}"
-
-
 def test_data_of_the_hub(runs, tmp_path):
     source = {"hub": "cais/mmlu", "config": "all", "split": "test", "revision": "abc"}
     on_the_hub, several = (

@@ -13,7 +13,6 @@ from lm_eval_cora.export.hub import as_yaml, eval_results, metric_of, model_inde
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.questions.benchmark import Data
 from tests.support.exported import HOSTILE, asked_from
-from tests.support.messages import tells
 
 HERE = {"dataset": "org/bench", "task_id": "cora_demo"}
 COMMIT = "5503434ddd753f426f4b38109466949a1217c2bb"
@@ -63,15 +62,6 @@ def test_the_revision_is_a_commit_of_the_same_dataset(runs):
         *(("org/other", COMMIT, None), (["org/bench", "org/other"], COMMIT, None)),
     ):
         assert entry_of(asked_from(runs[0], hub=hub, revision=revision))["dataset"].get("revision") == written
-
-
-def test_questions_of_another_dataset_are_named(runs):
-    other, same = asked_from(runs[0], hub="org/other"), asked_from(runs[0], hub="org/bench")
-    assert "; questions from org/other; " in entry_of(other)["notes"]
-    assert tells(eval_results([other], **HERE)[1], "cora_demo", "org/other", "org/bench")
-    for run in (same, runs[0]):  # the questions of the demo come with the package
-        assert "questions from" not in entry_of(run)["notes"]
-        assert eval_results([run], **HERE)[1] == ""
 
 
 def test_percent(runs):
@@ -179,14 +169,6 @@ def test_data_in_a_card(runs):
     for data, digest in zip(card_of(both)["results"], digests, strict=True):
         assert data["dataset"] == {"name": "my", "type": f"my {digest}"}
         assert {metric["args"]["data"] for metric in data["metrics"]} == {digest}
-
-
-def test_cards_that_cannot_be_made(runs):
-    with pytest.raises(UserError, match=r" 2: other, some-org/some-model"):
-        model_index([runs[0], replace(runs[1], model="other")])
-    table = runs[0].table
-    with pytest.raises(UserError, match="undefined"):
-        model_index([replace(runs[0], table=table.where(table.correct & ~table.correct))])
 
 
 # ---- YAML

@@ -70,18 +70,6 @@ def test_all_pairs_of_three_models(files):
     assert [pair["p_together"] for pair in mcqa["pairs"]] == pytest.approx([3 * 2.0**-14, 3 * 2.0**-26, 3 * 2.0**-12])
 
 
-def test_all_metrics_are_in_json_and_the_chosen_ones_in_tables(files):
-    found = compare_models(files, metrics=["acc", "ci"])
-    (value,) = values_of(found)
-    assert {"cora", "mcqa", "ci", "bmca@0.5", "acc_min"} <= value["metrics"].keys()
-    assert not {"acc_range_p", "acc_range"} & value["metrics"].keys()
-    assert titles(found)[1:] == ["answers: differences in acc", "answers: differences in ci"]
-    assert "cora *" in {row[0] for row in found.tables[0].rows}
-    assert explained(found).endswith("* ranks the models.")
-    with user_error("--metrics mqca", "Did you mean 'mcqa'", "The metrics are"):
-        compare_models(files, metrics=["mqca"])
-
-
 def test_a_pair_alone_has_the_same_numbers_with_two_models_with_three_and_in_python(demo, other, tmp_path):
     third = write(tmp_path, lambda doc: varied(doc, "third"), "cora_demo", {"questions": 12}, "org/c").folder
     paths = [demo["cora_demo"].folder, other.folder, third]

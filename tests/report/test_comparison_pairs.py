@@ -64,17 +64,6 @@ def test_the_same_run_twice(task, demo):
         assert row.test is None or row.test == (0, 0, 1.0)
 
 
-def test_every_metric_is_compared_except_statistics_without_an_error(demo, other):
-    found = in_order(demo["cora_demo"].folder, other.folder)
-    assert list(found) == list(the_run(other.folder).estimates)
-    row = found["acc_min"]
-    assert row.change.value == row.after.value - row.before.value
-    assert all(map(isnan, (row.change.stderr, row.change.low)))
-    found = in_order(demo["cora_demo_order"].folder, demo["cora_demo_order"].samples)
-    assert {"acc_min", "acc_max"} <= set(found)
-    assert not {"acc_range", "acc_range_by_chance", "acc_range_p"} & set(found)
-
-
 def test_metrics_that_are_undefined_in_one(demo, tmp_path):
     """A model that is always right has no misled questions."""
     write(tmp_path, knows, "cora_demo_revas", {"questions": 12})
@@ -112,12 +101,6 @@ def test_other_settings(options, arguments, told, tmp_path):
         written.results.unlink()
     # Without the results files the hashes of the variants and of the prompts differ.
     assert ("prompts differ" if arguments else "variants differ") in refusal(first.folder, second.folder)
-
-
-def test_another_form(demo, tmp_path):
-    for number, task in enumerate(("cora_demo_order", "cora_demo_order_mc")):
-        put(tmp_path / str(number) / "samples_mine.jsonl", lines_of(demo[task].samples))
-    assert tells(refusal(tmp_path / "0", tmp_path / "1"), "written", "scored")
 
 
 def test_another_variant_and_an_incomplete_question(demo, tmp_path):
@@ -229,18 +212,6 @@ def test_models_are_in_the_order_of_the_paths_and_named_by_labels(demo, other):
     assert names(read_contestants(paths[::-1])) == ["some-org/some-model", "another-org/another-model"]
     labels = dict(zip(paths, ("Small", "Large"), strict=True))
     assert names(read_contestants(paths, labels=labels)) == ["Small", "Large"]
-
-
-def test_a_folder_may_have_several_models_but_no_label(demo, other, tmp_path):
-    for written in (demo["cora_demo"], demo["cora_demo_mc"], other):
-        copied(written, tmp_path)
-    found = read_contestants([tmp_path])
-    assert sorted(names(found)) == ["another-org/another-model", "some-org/some-model"]
-    assert {contestant.path for contestant in found} == {tmp_path}
-    (some,) = [contestant for contestant in found if contestant.name.startswith("some")]
-    assert some.tasks == ["cora_demo", "cora_demo_mc"]
-    with user_error(f"--label {tmp_path}=Both", "one model", "2", "Pass a path of one model"):
-        read_contestants([tmp_path, other.folder], labels={tmp_path: "Both"})
 
 
 def test_two_models_of_one_name_have_their_path(demo, tmp_path):

@@ -6,10 +6,10 @@ from unittest.mock import patch
 import pytest
 from lm_eval.tasks import TaskManager
 
+from lm_eval_cora.renderers.page import render
 from lm_eval_cora.report.comparison import compare_models
 from lm_eval_cora.report.content import HeatMap
 from lm_eval_cora.report.headline import headline
-from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.commands import Commands

@@ -9,6 +9,8 @@ import pytest
 from lm_eval_cora.metrics import difference
 from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.estimate import mean_of
+from lm_eval_cora.renderers.canvas import short_labels
+from lm_eval_cora.renderers.markdown import as_markdown
 from lm_eval_cora.report.history import (
     TaskHistory,
     Version,
@@ -16,11 +18,9 @@ from lm_eval_cora.report.history import (
     chart_of,
     read_history,
     report_of,
-    short_labels,
     summary_of,
     tables_of,
 )
-from lm_eval_cora.report.markdown import as_markdown
 from lm_eval_cora.runs.grouping import read_runs
 from tests.support.leaderboards import SKY, entry, state_of_helm
 from tests.support.messages import tells, user_error

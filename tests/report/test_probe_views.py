@@ -31,20 +31,6 @@ def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo):
         assert part.gained - part.lost == pytest.approx(losses[kind].value)
 
 
-def test_models_may_have_other_kinds():
-    one, other = runs_by_hand({"one": {"original": "10", "a": "11"}, "other": {"original": "10", "b": "00"}})
-    found = probe_views.changes([one, other])
-    assert found.rows == ["a", "b"]
-    assert [list(parts) for _, parts in found.models] == [["a"], ["b"]]
-    assert widths(found.numbers) == {7}
-    assert found.numbers.rows[0][4:] == ["", "", ""]
-    assert list(found.numbers.columns)[1:3] == ["kept one", "lost one"]
-    # One common kind makes no chart of differences.
-    assert pair_views.paired_by_kind(one, other) is None
-    assert pair_views.kinds_table(one, by_kind.kinds_compared(one, other)) is None
-    assert list(by_kind.kinds_compared(one, other)) == ["original"]
-
-
 def test_losses_are_paired_with_the_originals(tmp_path):
     run = run_by_hand({"original": "1" * 30 + "0" * 10, "a": "1" * 10 + "0" * 30, "b": "1" * 30 + "0" * 10})
     found = by_kind.changes_by_kind(run)

@@ -11,7 +11,7 @@ from lm_eval_cora.tables.number import FALLS, Number
 from lm_eval_cora.tables.table_formats import as_latex
 from tests.support.shown import marked, value_in, widths
 from tests.support.simulated import knows
-from tests.support.written import DEMO, answers, run_by_hand, runs_by_hand, the_run, write, write_answers
+from tests.support.written import DEMO, answers, runs_by_hand, write, write_answers
 
 GOOD = {"original": "1" * 45 + "0" * 5, "a": "1" * 45 + "0" * 5, "b": "1" * 44 + "0" * 6}
 BAD = {"original": "1" * 20 + "0" * 30, "a": "1" * 5 + "0" * 45, "b": "0" * 50}
@@ -113,28 +113,6 @@ def test_metrics_of_the_models_own_questions_have_no_marks(demo, tmp_path):
     assert len(own) > 3
     assert not any(any(rows[name]) for name in own)
     assert rows["acc"] == [False, True]
-
-
-def test_the_first_rows_are_the_main_scores(demo, runs):
-    names = [str(row[0]) for row in score_views.score_table(runs, comparable=True).rows]
-    assert names[:4] == ["cora", "mcqa", "bmca@1.0", "ci"]
-    assert names[-2:] == ["questions", "answers"]
-    assert len(names) == len(set(names))
-    # acc is mcqa_plus if all questions have as many variants.
-    assert set(runs[0].estimates) - set(names) == {"acc"}
-    unequal = run_by_hand({"original": "1100", "a": "10-1"})
-    assert {"acc", "mcqa_plus"} < {row[0] for row in score_views.score_table([*runs, unequal], comparable=False).rows}
-    # The consistency of guessing is only for picks.
-    picked = score_views.score_table([the_run(demo["cora_demo"].folder)], comparable=True)
-    assert "consistency_rate by chance" in [row[0] for row in picked.rows]
-    assert "consistency_rate by chance" not in names
-
-
-def test_the_number_of_questions(runs):
-    short = run_by_hand({"original": "1", "a": "0"})
-    assert score_views.number_of_questions(runs) == "50 questions"
-    assert score_views.number_of_questions([short]) == "1 question"
-    assert score_views.number_of_questions([*runs, short]) == "1 to 50 questions"
 
 
 def test_scores_of_different_probes_are_in_different_tables(demo):

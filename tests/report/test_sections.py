@@ -118,19 +118,6 @@ def test_the_aggregated_row(demo, tmp_path):
     assert [row[0] for row in rows[5:]] == [expected.predictions, expected.questions] == [10 + 5 + 5, 12]
 
 
-@pytest.mark.usefixtures("hub")
-def test_the_aggregated_row_of_a_benchmark_averaged_over_categories(tmp_path):
-    for probe in ("prompts", "order", "sampling"):
-        write(tmp_path, varied, f"cora_mmlu_pro_{probe}", {})
-    runs = {run.probe.name: run for run in read_runs([tmp_path])}
-    section = section_of(make_report([*runs.values()]), "cora_mmlu_pro: SCORE")
-    rows = table_of(section, "SCORE").values()
-    first = next(row[0] for row in rows if isinstance(row[0], Number))
-    tables = {probe: run.table for probe, run in runs.items()}
-    assert (first.value, first.stderr) == tuple(metrics.aggregated(macro=True, **tables).acc_mean)
-    assert first.value != metrics.aggregated(**tables).acc_mean.value
-
-
 def test_models_with_other_probes_are_aggregated_apart(demo, tmp_path):
     """One model has two probes, the other has a third. Only the first model is aggregated."""
     for task in ("cora_demo_order", "cora_demo_sampling"):

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from lm_eval_cora.renderers.page import render
 from lm_eval_cora.report.content import Examples, HeatMap
-from lm_eval_cora.report.page import render
 from lm_eval_cora.report.probe_views import anchor, bands_of, example_of
 from lm_eval_cora.report.sections import asked, from_easy_to_hard, make_report
 from lm_eval_cora.runs.grouping import read_runs

@@ -8,7 +8,7 @@ import pytest
 import lm_eval_cora as cora
 from lm_eval_cora.export.every_eval_ever import write_every_eval_ever
 from lm_eval_cora.questions.benchmark import Data
-from lm_eval_cora.report.markdown import as_markdown
+from lm_eval_cora.renderers.markdown import as_markdown
 from lm_eval_cora.report.score_views import as_json
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.comparable import not_comparable, setting_differences

@@ -16,7 +16,7 @@ from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 
 from lm_eval_cora.metrics.estimate import for_json
-from lm_eval_cora.report.markdown import as_markdown
+from lm_eval_cora.renderers.markdown import as_markdown
 from lm_eval_cora.report.score_views import as_json
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs

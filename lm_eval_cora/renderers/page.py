@@ -21,10 +21,10 @@ from markupsafe import Markup, escape
 from lm_eval_cora import __version__
 from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.consistency import CORA_FALLS
+from lm_eval_cora.renderers.canvas import template_text
+from lm_eval_cora.renderers.figures import draw
 from lm_eval_cora.report.boards import Board, BoardRow
-from lm_eval_cora.report.canvas import template_text
 from lm_eval_cora.report.content import Block, Examples, Report
-from lm_eval_cora.report.figures import draw
 from lm_eval_cora.report.score_views import BOLD
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.model_run import Run

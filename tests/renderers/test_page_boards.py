@@ -12,8 +12,8 @@ import pytest
 
 from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.renderers.page import COLUMNS, boards_as_csv, href, leaderboard_page
 from lm_eval_cora.report.boards import boards_of
-from lm_eval_cora.report.page import COLUMNS, boards_as_csv, href, leaderboard_page
 from tests.support.browser import UNFOLD, opened
 from tests.support.leaderboards import HOSTILE, entry
 

@@ -7,8 +7,8 @@ from math import inf, nan
 
 import pytest
 
-from lm_eval_cora.report.canvas import PAGE
-from lm_eval_cora.report.charts import drawn
+from lm_eval_cora.renderers.canvas import PAGE
+from lm_eval_cora.renderers.charts import drawn
 from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, History, Line, Ranges, Retention
 from lm_eval_cora.tables.number import Number
 from tests.support import made_up

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 from lm_eval_cora.bars import bar
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report.canvas import PAGE, SERIES, TIP, Medium, for_the_page, theme_colours
-from lm_eval_cora.report.charts import drawn
+from lm_eval_cora.renderers.canvas import PAGE, SERIES, TIP, Medium, for_the_page, theme_colours
+from lm_eval_cora.renderers.charts import drawn
 from lm_eval_cora.report.content import Chart
 from lm_eval_cora.writing import free_name, replace_file
 

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from lm_eval_cora.renderers.page import render
 from lm_eval_cora.report.content import Example, Examples, Headline, Report, Section, ShownAnswer
-from lm_eval_cora.report.page import render
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.tables.number import Number
 from tests.support import made_up
@@ -127,24 +127,6 @@ def test_on_a_phone_only_tables_scroll_sideways(phone):
     before = box_of(wide.locator("tbody th").first)
     wide.evaluate("(box) => { box.scrollLeft = 200; }")
     assert box_of(wide.locator("tbody th").first) == before
-
-
-def test_a_question_unfolds_and_cells_have_error_and_mark(visit):
-    as_opened(visit)
-    example = visit.locator("details.example").first
-    answer = example.locator(".answer").first
-    assert not answer.is_visible()
-    example.locator("summary").click()
-    assert answer.is_visible()
-    assert answer.locator("pre").text_content() == "The answer is A."
-    assert " ".join((answer.locator(".badge").text_content() or "").split()) == "✓ right"
-    picked = example.locator(".answer").nth(1).locator("li", has_text="picked")
-    assert (picked.text_content() or "").startswith("BBeta blockers")
-    cell = visit.locator("td", has_text="0.744").first
-    assert cell.text_content() == "0.744 ± 0.012"
-    assert "best" in (cell.get_attribute("class") or "").split()
-    assert cell.get_attribute("data-value") == "0.744"
-    assert visit.locator("td", has_text="n/a").first.get_attribute("data-value") == ""
 
 
 def test_the_theme_button_goes_round(visit):

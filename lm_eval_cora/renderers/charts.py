@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.report.canvas import LINE, Canvas, Medium, columns, joined, shown_interval, wrapped
+from lm_eval_cora.renderers.canvas import LINE, Canvas, Medium, columns, joined, short_labels, shown_interval, wrapped
 from lm_eval_cora.report.content import (
     Band,
     Chart,
@@ -264,6 +264,7 @@ def _tip_of(band: Band, columns: Sequence[str]) -> str:
 
 def history(canvas: Canvas, chart: History) -> float:
     """Draw lines over versions."""
+    chart = replace(chart, versions=short_labels(chart.versions))
     axes = canvas.axes
     for series, line in enumerate(chart.lines):
         _versions(canvas, chart, line, series)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 from urllib.parse import quote
@@ -53,6 +54,16 @@ def wrapped(text: str, width: int, lines: int | None = None) -> str:
     return "\n".join(wrapped)
 
 
+def short_labels(labels: Sequence[str]) -> list[str]:
+    """Labels without the words that all of them have at their beginning and at their end."""
+    words = [PIECE.findall(label) for label in labels]
+    for _ in range(2):
+        common = len(commonprefix(words))  # noqa: RUF071  # of lists, not of texts
+        words = [own[common:][::-1] for own in words]
+    found = ["".join(own).strip(" _/-") for own in words]
+    return found if all(found) else list(labels)
+
+
 @dataclass(frozen=True)
 class Medium:
     """What a chart is drawn for."""
@@ -77,7 +88,7 @@ class Medium:
 
 def template_text(name: str) -> str:
     """A file of the page's templates."""
-    return (files("lm_eval_cora.report") / "templates" / name).read_text(encoding="utf-8")
+    return (files("lm_eval_cora.renderers") / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache

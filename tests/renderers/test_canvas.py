@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.report import canvas
-from lm_eval_cora.report.canvas import PAGE, SERIES, Canvas, theme_colours, wrapped
+from lm_eval_cora.renderers import canvas
+from lm_eval_cora.renderers.canvas import PAGE, SERIES, Canvas, theme_colours, wrapped
 from lm_eval_cora.tables.number import Number
 
 pytest.importorskip("matplotlib")
