@@ -152,7 +152,7 @@ def test_a_line_over_versions_has_a_gap_at_a_break_and_none_at_a_missing_version
     assert low < 0.46
     assert 0.84 < high < 0.9
     assert len(tips) == 4
-    assert tips[-1].startswith("task, version 5: 0.800")
+    assert tips[-1].startswith("task, 5: 0.800")
 
 
 @pytest.mark.parametrize(
