@@ -13,11 +13,9 @@ PASSES, UNDECIDED = (f"gate MADE/good.jsonl --require mcqa>={least}" for least i
 
 READS = "read --options Ice Fog --response A"
 STATUS = {
-    **dict.fromkeys(("tasks demo", "--help", READS, "export MADE/one --format every-eval-ever", PASSES), 0),
-    **dict.fromkeys(("report MADE/one --format csv -o -", "report MADE/one -o scores.json"), 0),
+    **dict.fromkeys(("tasks demo", "--help", READS, PASSES, "report MADE/one -o scores.json"), 0),
     "leaderboard MADE/one -o - --csv scores.csv": 0,
     f"{UNDECIDED} --json gate.json": 2,
-    f"{PASSES} --require mcqa>=0.9": 1,
     "report missing": 1,
     "report": 2,
 }
@@ -57,7 +55,7 @@ def test_closed_streams_and_a_full_disk(command, results, made):
                 assert ended.error.splitlines()[-1] == told, streams
         else:
             assert ended.status == usual.status, streams
-            assert ended.error in ("", usual.error), streams
+            assert usual.error.startswith(ended.error), streams  # nothing is said of what nobody reads
         if "scores.json" in command:
             # The first file that is opened after a stream was closed would get what is written to the stream.
             assert len(strict((made.parent / f"{'_'.join(streams)}0" / "scores.json").read_text())) == 1

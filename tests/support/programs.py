@@ -25,7 +25,11 @@ ROOT = Path(__file__).parents[2]
 CLOSED, UNREAD, FULL, KEPT = "closed", "unread", "full", "kept"
 """A stream is closed before the start, is a pipe that nobody reads, is a full disk, or is kept."""
 
-MODULES = ("pandas", "scipy.special", "huggingface_hub", "lm_eval_cora.export.every_eval_ever")
+MODULES = (
+    *("pandas", "scipy.special", "scipy.stats", "matplotlib.figure", "huggingface_hub"),
+    *(f"lm_eval_cora.cli.{name}" for name in ("compare", "export", "gate", "leaderboard", "read", "report", "score")),
+    *("lm_eval_cora.export.every_eval_ever", "lm_eval_cora.report.charts", "lm_eval_cora.runs.answer_columns"),
+)
 """What commands import when they need it."""
 
 
