@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, partialmethod
 from logging import DEBUG, INFO
 from math import inf
@@ -143,16 +143,20 @@ class AskingLM(ForwardingLM):
         agenda = self._agenda(tasks.values()) if self._is_sample else [Planned(*key, 0) for key in questions]
         outcomes: dict[rounds.Key, rounds.QuestionOutcome] = {}
         answers: dict[int, Any] = {}
+        left = {key: question.left for key, question in questions.items()}
         send = partial(self._send, method, is_wave=True)
-        progress = Progress(min(len(requests), self.budget or len(requests)), bar=self.rank == 0)
+        most = min(len(requests), self.budget or len(requests))
+        progress = Progress(most, bar=self.rank == 0)
         with counting(self.lm, progress):
             for number, batch in enumerate(rounds.rounds_of(agenda, outcomes, self.budget or inf, **self._looks), 1):
-                members = [questions[planned.key] for planned in batch if planned.key in questions]
+                members = {planned.key: questions[planned.key] for planned in batch if planned.key in questions}
                 which = f"round {number}, " if self._is_sample else ""
-                for wave, (pending, responses) in enumerate(rounds.ask_in_waves(members, send), 1):
+                for wave, (pending, responses) in enumerate(rounds.ask_in_waves([*members.values()], send), 1):
                     logger.debug("%swave %d: open questions: %d, requests: %d", which, wave, pending, len(responses))
                     answers |= responses
-                    self._show(progress, questions.values(), len(answers))
+                    left |= {key: question.left for key, question in members.items()}
+                    needed, settled = min(sum(left.values()), most - len(answers)), [*left.values()].count(0)
+                    progress.after_a_wave(len(answers), needed, settled, len(questions))
                 if self._is_sample:
                     outcomes |= rounds.collect(agenda, questions, self._summed)
         progress.close()
@@ -181,13 +185,6 @@ class AskingLM(ForwardingLM):
         at_once = (getattr(behind(self.lm), name, 1) for name in ("_concurrent", "batch_size"))
         busy = max(number if isinstance(number, int) else _MANY for number in at_once)
         return {"is_settled": self.until.is_settled, "next_look": partial(self.until.next_look, busy=busy)}
-
-    def _show(self, progress: Progress, questions: Collection[QuestionState], answered: int) -> None:
-        """Show the progress after a wave."""
-        waiting = [question.waiting for question in questions if question.next()]
-        left = sum(len(variant) for variants in waiting for variant in variants)
-        left = left if self.budget is None else min(left, self.budget - answered)
-        progress.after_a_wave(answered, left, len(questions) - len(waiting), len(questions))
 
     def _report(
         self, task: rounds.StoppableTask, questions: Sequence[QuestionState], outcomes: rounds.Outcomes

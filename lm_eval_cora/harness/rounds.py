@@ -180,6 +180,11 @@ class QuestionState:
         self.results.append((variant, right))
 
     @property
+    def left(self) -> int:
+        """The number of requests that may still be needed."""
+        return sum(map(len, self.waiting)) if self.next() else 0
+
+    @property
     def requests(self) -> int:
         """The number of requests that were sent."""
         return sum(len(variant) for variant, _ in self.results)
