@@ -116,7 +116,7 @@ STYLES = {
 
 @pytest.mark.parametrize(
     ("style", "shots", "chat"),
-    [("letters", 0, False), *((style, 2, chat) for style in STYLES for chat in (False, True))],
+    [("letters", 0, False), ("letters", 2, True), *((style, 2, False) for style in STYLES)],
 )
 def test_the_original_is_the_request_of_the_task(folder, style, shots, chat):
     name = write(folder, **STYLES[style])

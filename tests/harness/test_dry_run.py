@@ -1,8 +1,5 @@
 """Errors for unknown tasks, and for arguments that the harness' parser refuses."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from lm_eval._cli import HarnessCLI
 from lm_eval.config.evaluate_config import EvaluatorConfig
@@ -20,27 +17,26 @@ def quick():
         yield
 
 
-Said = Callable[[str, Path], str]
+@pytest.fixture
+def error(capsys):
+    """Returns the error of a command for unknown tasks. Both commands find them in the same way."""
 
-
-@pytest.fixture(params=["tasks", "run"])
-def error(request, capsys):
-    """Returns the error of a command for unknown tasks."""
-
-    def error_of(names, folder):
+    def error_of(names, folder, command="tasks"):
         check, dummy = ["tasks", "--check", *names.split(",")], ["run", "--model", "dummy", "--tasks", names]
-        assert main([*(dummy if request.param == "run" else check), "--include_path", str(folder)]) == 1
+        assert main([*(dummy if command == "run" else check), "--include_path", str(folder)]) == 1
         out, err = capsys.readouterr()
         assert out == ""
         assert "Traceback" not in err
-        (line,) = [line for line in err.splitlines() if line.startswith(f"lm-eval-cora {request.param}: ")]
+        (line,) = [line for line in err.splitlines() if line.startswith(f"lm-eval-cora {command}: ")]
         return line
 
     return error_of
 
 
 def test_a_name_like_it_is_suggested(error, tmp_path):
-    assert tells(error("cora_medqqa", tmp_path), "'cora_medqqa'", "Did you mean 'cora_medqa'")
+    for command in ("tasks", "run"):
+        line = error("cora_medqqa", tmp_path, command)
+        assert tells(line, "'cora_medqqa'", "Did you mean 'cora_medqa'")
     assert tells(error("medqua", tmp_path), "'medqua'", "Did you mean 'cora_medqa'")
     assert tells(error("cora_scoree", tmp_path), "Did you mean 'cora_score'")
     assert "mean" not in error("zzzz", tmp_path)
@@ -74,9 +70,10 @@ def test_a_file_that_the_harness_cannot_read_is_named(error, tmp_path, name):
     assert tells(error("mine", tmp_path), "'mine'", str(path), reason)
 
 
-def test_a_file_with_another_ending_is_named(error, tmp_path):
+@pytest.mark.parametrize("command", ["tasks", "run"])
+def test_a_file_with_another_ending_is_named(error, tmp_path, command):
     (tmp_path / "mine.yml").write_text("task: mine\n")
-    assert tells(error("mine", tmp_path), "'mine'", "mine.yml", ".yaml")
+    assert tells(error("mine", tmp_path, command), "'mine'", "mine.yml", ".yaml")
 
 
 def test_files_about_other_tasks_are_not_blamed(error, tmp_path):

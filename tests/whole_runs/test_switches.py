@@ -36,12 +36,11 @@ def test_samples_are_numbers_of_questions(task):
     assert "|samples:" in signatures[0] == signatures[1]
 
 
-@both_forms
-def test_the_seed_of_the_harness_moves_nothing_but_exemplars(task):
+def test_the_seed_of_the_harness_moves_nothing_but_exemplars():
     def prompts(seed, shots):
         model = Simulated(knows)
         seeds = dict.fromkeys(["random_seed", "numpy_random_seed", "torch_random_seed", "fewshot_random_seed"], seed)
-        run(model, task, {"questions": 2}, num_fewshot=shots, **seeds)
+        run(model, options={"questions": 2}, num_fewshot=shots, **seeds)
         return model.prompts
 
     assert prompts(1, 0) == prompts(2, 0)
@@ -59,10 +58,9 @@ def test_predictions_only(task):
     assert values == ({"bypass": 999, "bypass_stderr": "N/A"} if task == "cora_demo" else {})
 
 
-@both_forms
-def test_write_out_prints_a_whole_prompt(task, caplog):
+def test_write_out_prints_a_whole_prompt(caplog):
     caplog.set_level("INFO")
-    run(knows, task, {"questions": 1}, write_out=True, num_fewshot=1)
+    run(knows, options={"questions": 1}, write_out=True, num_fewshot=1)
     (line,) = [record.getMessage() for record in caplog.records if "context prompt" in record.getMessage()]
     assert line.count("Question: ") == 2
     assert "\nAnswer:\n(end of prompt on previous line)" in line
@@ -88,26 +86,24 @@ def test_generation_arguments_leave_the_loglikelihood_form_alone():
     assert scores(run(knows, "cora_demo_mc", {"questions": 1}, gen_kwargs="max_gen_toks=4"), "cora_demo_mc")["acc"] == 1
 
 
-@both_forms
-def test_cache_requests_is_not_used_and_says_so(task, tmp_path, monkeypatch, caplog):
+def test_cache_requests_is_not_used_and_says_so(tmp_path, monkeypatch, caplog):
     # The cache key contains the task, the shots and the template, but not the options.
     monkeypatch.setattr("lm_eval.caching.cache.PATH", str(tmp_path))
-    run(first := Simulated(knows), task, {"questions": 1}, cache_requests=True)
-    run(other := Simulated(knows), task, {"questions": 1, "seed": 1}, cache_requests=True)
+    run(first := Simulated(knows), options={"questions": 1}, cache_requests=True)
+    run(other := Simulated(knows), options={"questions": 1, "seed": 1}, cache_requests=True)
     assert first.prompts != other.prompts
     assert list(tmp_path.iterdir()) == []
-    assert f"{task}: --cache_requests is disabled" in caplog.text
+    assert "cora_demo: --cache_requests is disabled" in caplog.text
 
 
-@both_forms
-def test_answers_from_the_cache_are_those_of_the_model(task, tmp_path):
+def test_answers_from_the_cache_are_those_of_the_model(tmp_path):
     first, second, third = Simulated(knows), Simulated(knows), Simulated(knows)
     cache = str(tmp_path / "answers")
-    one, other = (run(model, task, {"questions": 2}, use_cache=cache) for model in (first, second))
+    one, other = (run(model, options={"questions": 2}, use_cache=cache) for model in (first, second))
     assert second.prompts == []
-    assert scores(one, task) == scores(other, task)
+    assert scores(one) == scores(other)
     # Another seed makes other prompts, which the cache does not contain.
-    run(third, task, {"questions": 2, "seed": 1}, use_cache=cache)
+    run(third, options={"questions": 2, "seed": 1}, use_cache=cache)
     assert third.prompts
     assert not set(third.prompts) & set(first.prompts)
 
