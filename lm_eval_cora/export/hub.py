@@ -1,7 +1,8 @@
 """Export runs for the Hugging Face Hub: results of a model card, and entries of `.eval_results/`."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from math import inf, isnan
 from typing import Any
@@ -75,20 +76,6 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _URL = re.compile(r"https?://[^\s/]+\S*")
 
 
-def _check_place(dataset: str, task_id: str, source: Mapping[str, str]) -> None:
-    """Check the place of a result on the Hub, a task of a dataset's `eval.yaml`, and where the result comes from."""
-    if not _DATASET.fullmatch(dataset) or len(dataset) > 96:
-        raise UserError(f"--dataset {dataset!r}: expected the id of a dataset on the Hub, ORG/NAME")
-    if not task_id.strip() or not task_id.isprintable():
-        raise UserError(f"--task-id {task_id!r}: expected the id of a task in the eval.yaml of {dataset}")
-    url = source["url"]
-    is_address = _URL.fullmatch(url) and url.isprintable()
-    if url and not is_address:
-        raise UserError(f"--source-url {url!r}: expected an address that begins with https://")
-    if any(source.values()) and not url:
-        raise UserError("--source-name and --source-user: expected --source-url, too. The Hub requires it")
-
-
 def run_to_file(runs: Runs, task: str = "") -> Run:
     """Find the run of one model and one task."""
     check_one_model(runs, "eval-results")
@@ -101,44 +88,73 @@ def run_to_file(runs: Runs, task: str = "") -> Run:
     raise UserError(f"eval-results: expected one task, got {len(named)}: {tasks}. Choose one with --task NAME")
 
 
-def eval_results(
-    runs: Runs,
-    *,
-    dataset: str,
-    task_id: str,
-    task: str = "",
-    metric: str = "",
-    percent: bool = False,
-    source_url: str = "",
-    source_name: str = "",
-    source_user: str = "",
-) -> tuple[str, str]:
+@dataclass(frozen=True)
+class EvalResult:
+    """A result for a leaderboard on the Hub: its place, a task of a dataset's `eval.yaml`, and where it comes from."""
+
+    dataset: str
+    task_id: str
+    task: str = ""
+    metric: str = ""
+    percent: bool = False
+    source_url: str = ""
+    source_name: str = ""
+    source_user: str = ""
+
+    @property
+    def source(self) -> dict[str, str]:
+        """Where the result comes from; empty texts are unknown."""
+        return {"url": self.source_url, "name": self.source_name, "user": self.source_user}
+
+    def check(self) -> None:
+        """Check the place and the source."""
+        if not _DATASET.fullmatch(self.dataset) or len(self.dataset) > 96:
+            raise UserError(f"--dataset {self.dataset!r}: expected the id of a dataset on the Hub, ORG/NAME")
+        if not self.task_id.strip() or not self.task_id.isprintable():
+            raise UserError(f"--task-id {self.task_id!r}: expected the id of a task in the eval.yaml of {self.dataset}")
+        url = self.source_url
+        is_address = _URL.fullmatch(url) and url.isprintable()
+        if url and not is_address:
+            raise UserError(f"--source-url {url!r}: expected an address that begins with https://")
+        if any(self.source.values()) and not url:
+            raise UserError("--source-name and --source-user: expected --source-url, too. The Hub requires it")
+
+    def entry(self, run: Run, name: str) -> dict[str, Any]:
+        """The entry of a metric of a run."""
+        aggregation = next(entry["aggregation"] for entry in run.entries if entry["metric"] == name)
+        if self.percent and facts_of(aggregation).bounds[1] == inf:
+            raise UserError(f"--percent: expected a metric with a highest value, but {name} can have any size")
+        entry: dict[str, Any] = {"dataset": {"id": self.dataset, "task_id": self.task_id}}
+        data, scale = dataset_of(run), 100 if self.percent else 1
+        # The revision of another dataset would be wrong, and the Hub expects a commit, not a branch.
+        if data.hub == (self.dataset,) and _COMMIT.fullmatch(data.revision):
+            entry["dataset"]["revision"] = data.revision
+        entry["value"] = _digits(scale * run.estimates[name].value)
+        if (began := begin_of(run)) is not None:
+            entry["date"] = datetime.fromtimestamp(began, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if self.source_url:
+            entry["source"] = {key: printable(text) for key, text in self.source.items() if text}
+        entry["notes"] = printable("; ".join(_notes(run, name, self.other_data(run), scale)))
+        return entry
+
+    def other_data(self, run: Run) -> str:
+        """The data set of a run if it is not that of the leaderboard."""
+        hub = dataset_of(run).hub
+        return "" if hub == (self.dataset,) else printable(", ".join(hub))
+
+
+def eval_results(runs: Runs, **place: Any) -> tuple[str, str]:
     """Make a file in `.eval_results/` of a model repository, a list with one entry. Also return a warning, if any."""
-    source = {"url": source_url, "name": source_name, "user": source_user}
-    _check_place(dataset, task_id, source)
-    run = run_to_file(runs, task)
-    name = metric_of(run, metric)
-    aggregation = next(entry["aggregation"] for entry in run.entries if entry["metric"] == name)
-    if percent and facts_of(aggregation).bounds[1] == inf:
-        raise UserError(f"--percent: expected a metric with a highest value, but {name} can have any size")
-    scale = 100 if percent else 1
-    entry: dict[str, Any] = {"dataset": {"id": dataset, "task_id": task_id}}
-    data = dataset_of(run)
-    # The revision of another dataset would be wrong, and the Hub expects a commit, not a branch.
-    if data.hub == (dataset,) and _COMMIT.fullmatch(data.revision):
-        entry["dataset"]["revision"] = data.revision
-    entry["value"] = _digits(scale * run.estimates[name].value)
-    if (began := begin_of(run)) is not None:
-        entry["date"] = datetime.fromtimestamp(began, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if source_url:
-        entry["source"] = {key: printable(text) for key, text in source.items() if text}
-    other = "" if data.hub == (dataset,) else printable(", ".join(data.hub))
-    entry["notes"] = printable("; ".join(_notes(run, name, other, scale)))
+    result = EvalResult(**place)
+    result.check()
+    run = run_to_file(runs, result.task)
+    written = as_yaml([result.entry(run, metric_of(run, result.metric))])
+    other = result.other_data(run)
     warning = (
-        f"{printable(run.task)}: its questions come from {other}, not from {dataset}. Check that the "
-        f"leaderboard {task_id} is for them"
+        f"{printable(run.task)}: its questions come from {other}, not from {result.dataset}. Check that the "
+        f"leaderboard {result.task_id} is for them"
     )
-    return as_yaml([entry]), warning if other else ""
+    return written, warning if other else ""
 
 
 def metric_of(run: Run, metric: str) -> str:

@@ -5,7 +5,7 @@ from inspect import Parameter, signature
 from typing import Any, NamedTuple, get_args
 
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
-from lm_eval_cora.export.hub import eval_results, model_index
+from lm_eval_cora.export.hub import EvalResult, eval_results, model_index
 from lm_eval_cora.report.score_views import data_table, paper_tables
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.tables.table_formats import TABLE_FORMATS, TableFormat
@@ -16,11 +16,16 @@ class Format(NamedTuple):
 
     write: Callable[..., Any]  # makes a text, or a text and a note, from `runs`; or the paths of files in a `folder`
     folder: str = ""  # the default folder
+    takes: Callable[..., Any] | None = None  # has the options as parameters, if the function has not
 
     @property
     def options(self) -> Mapping[str, Parameter]:
         """The options that the format accepts."""
-        return {name: one for name, one in signature(self.write).parameters.items() if name not in ("runs", "folder")}
+        return {
+            name: one
+            for name, one in signature(self.takes or self.write).parameters.items()
+            if name not in ("runs", "folder")
+        }
 
     @property
     def required(self) -> list[str]:
@@ -36,7 +41,7 @@ def _of_scores(form: TableFormat) -> Format:
 
 
 FORMATS = {
-    "eval-results": Format(eval_results),
+    "eval-results": Format(eval_results, takes=EvalResult),
     "every-eval-ever": Format(write_every_eval_ever, "every_eval_ever"),
     "model-index": Format(model_index),
     **{name: _of_scores(form) for name, form in TABLE_FORMATS.items()},
