@@ -7,7 +7,7 @@ import pytest
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.report import pair_views, probe_views
 from lm_eval_cora.report.content import Retention
-from lm_eval_cora.runs import by_kind
+from lm_eval_cora.runs import model_run
 from tests.support.shown import value_in, widths
 from tests.support.written import put, run_by_hand, runs_by_hand, the_run
 
@@ -23,7 +23,7 @@ def test_kept_lost_and_gained():
 
 def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo):
     run = the_run(demo["cora_demo"].folder)
-    losses = by_kind.changes_by_kind(run)
+    losses = model_run.changes_by_kind(run)
     ((_, parts),) = probe_views.changes([run]).models
     assert set(parts) == set(losses)
     for kind, part in parts.items():
@@ -33,7 +33,7 @@ def test_kept_and_lost_add_up_to_the_originals_and_the_change_to_the_loss(demo):
 
 def test_losses_are_paired_with_the_originals(tmp_path):
     run = run_by_hand({"original": "1" * 30 + "0" * 10, "a": "1" * 10 + "0" * 30, "b": "1" * 30 + "0" * 10})
-    found = by_kind.changes_by_kind(run)
+    found = model_run.changes_by_kind(run)
     assert {kind: change.value for kind, change in found.items()} == pytest.approx({"a": -0.5, "b": 0})
     assert found["a"].high < 0
     assert found["b"].low <= 0 <= found["b"].high
@@ -42,8 +42,8 @@ def test_losses_are_paired_with_the_originals(tmp_path):
     rows = [{"question": q, "variant": kind, "correct": mark} for kind in marks for q, mark in enumerate(marks[kind])]
     skipped = the_run(put(tmp_path / "skipped.jsonl", rows))
     assert not skipped.table.is_whole
-    assert by_kind.changes_by_kind(skipped) == {}
-    assert by_kind.kinds_compared(skipped, skipped) == {}
+    assert model_run.changes_by_kind(skipped) == {}
+    assert model_run.kinds_compared(skipped, skipped) == {}
 
 
 def test_questions_from_the_easiest_to_the_hardest():
