@@ -137,6 +137,9 @@ def bootstrapped():
 @pytest.mark.parametrize("name", tables.METRICS)
 def test_error_agrees_with_the_bootstrap(name, bootstrapped):
     estimate, expected = bootstrapped[name]
+    if not expected:  # no question differs
+        assert estimate.ends
+        return
     # Tolerance: four errors of the bootstrap, and a little for the factor sqrt(N / (N - 1)).
     assert estimate.stderr == pytest.approx(expected, rel=0.145)
 

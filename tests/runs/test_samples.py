@@ -138,7 +138,7 @@ def test_log_likelihoods(scores, picked, reason, demo, tmp_path):
 
 def test_the_likelihoods_of_yes_and_no(demo):
     records = the_run(demo["cora_demo_plus_mc"].folder).source.records
-    found = {value for one in records if one.ask == "yes_no" for value in (one.yes, one.no)}
+    found = {value for one in records if one.ask == "yes_no" for value in (one.likelihood_yes, one.likelihood_no)}
     assert set() < found <= {log(1 / 2), log(1 / 4), log(1 / 8)}
 
 
