@@ -21,6 +21,7 @@ from lm_eval_cora.variants.variant import Variant
 
 _SHARED = ("question_id", "variants", "ordinal", "kind", "answer", "category", "original", "ask")
 _SHOWN = ("printed", "choices", "labels")  # of a variant; with its format, all that the reading of a response uses
+_MOST_KEPT = 2**15  # readings of responses
 _MAY_REPEAT = 300  # characters; a longer response is hardly given twice, and would fill the memory
 
 
@@ -150,12 +151,28 @@ def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, 
     known = Response.of(response)
     if known.came == BLOCKED:  # there may be a beginning of the answer
         return Answer(reason=Reason.BLOCKED), False
-    read = _read_once if len(response) <= _MAY_REPEAT else _read_once.__wrapped__
-    shown = (tuple(doc.get(name) or ()) for name in _SHOWN)
-    return read(str(known), known.cut_off, known.opened, reader, doc["ask"], *shown)
+    ask, text = doc["ask"], (str(known), known.cut_off, known.opened, reader, doc["ask"])
+    shown = tuple(tuple(doc.get(name) or ()) for name in _SHOWN)
+    if len(response) > _MAY_REPEAT:
+        return _read_once.__wrapped__(*text, *shown)
+    if not FORMATS[ask].picks_one or shown[-1]:
+        return _read_once(*text, *shown)
+    in_any_order = (*text, *sorted(doc["choices"]))
+    if in_any_order in _NAMES_NOTHING:
+        return _NAMES_NOTHING[in_any_order]
+    answer, followed = _read_once(*text, *shown)
+    if answer.reason and not answer.found:
+        if len(_NAMES_NOTHING) == _MOST_KEPT:
+            _NAMES_NOTHING.clear()
+        _NAMES_NOTHING[in_any_order] = answer, followed
+    return answer, followed
 
 
-@lru_cache(maxsize=2**15)  # many models give the same short response to the same prompt
+_NAMES_NOTHING: dict[tuple[Any, ...], tuple[Answer, bool]] = {}
+"""What is read in responses that name none of the options: it does not depend on their order."""
+
+
+@lru_cache(maxsize=_MOST_KEPT)  # many models give the same short response to the same prompt
 def _read_once(
     text: str, cut_off: bool | None, opened: bool, reader: Reader, ask: str, *shown: Sequence[Any]
 ) -> tuple[Answer, bool]:
