@@ -165,18 +165,6 @@ def test_a_single_question_has_differences_without_intervals(tmp_path):
     assert two["metrics"]["mcqa"]["difference"]["value"] == 1
 
 
-def test_documents_of_two_models(models):
-    found = compare_models([models.one, models.two])
-    values = values_of(found)
-    assert {value["task"] for value in values} == {"tiny_choice", "tiny_written (strict)", "tiny_written (letter)"}
-    for value in values:
-        assert value.keys() == {"task", "before", "after", "documents", "metrics"}
-        assert (value["before"], value["after"]) == ({"model": "org/one"}, {"model": "org/two"})
-        assert value["documents"] == 24
-    assert all(title.endswith(": 24 documents") for title in titles(found))
-    assert "paired" in explained(found)
-
-
 def test_documents_of_three_models(models, tmp_path):
     third = copytree(models.two, tmp_path / "third")
     found = compare_models([models.one, models.two, third], labels={third: "Third"}, metrics=["acc"])

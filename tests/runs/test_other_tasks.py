@@ -300,11 +300,6 @@ def test_the_newest_run_with_answers_counts(copy):
     assert "it has no answers (1 not JSON, 1 incomplete or altered)" in told(first)
 
 
-def test_a_file_can_be_named_instead_of_a_folder(models):
-    assert [run.task for run in documents_in(samples_of(models.one, "tiny_choice"))] == ["tiny_choice"]
-    assert len(documents_in(results_of(models.one))) == len(documents_in(models.one.parent)) / 5 == 3
-
-
 def test_infinite_sums_are_left_out_and_metrics_that_the_results_file_does_not_have_are_named(copy):
     edit(samples_of(copy), lambda line: line.update(length=1e308 if line["doc_id"] else 0.5, added=1))
     edit(samples_of(copy), lambda line: line["metrics"].append("added"))
