@@ -7,9 +7,8 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 
-import yaml
-
 from lm_eval_cora.answers.plain import Plain, lowered, plain, skip
+from lm_eval_cora.questions.languages import read_tables
 
 _TABLES = Path(__file__).with_name("announcements.yaml")
 _GLOSSES = {
@@ -222,7 +221,7 @@ def _verdict(kinds: set[str], *, is_label: bool) -> str | None:
 @cache
 def languages() -> dict[str, Language]:
     """The languages with a table, by code (ISO 639-1)."""
-    return {code: Language(table) for code, table in yaml.safe_load(_TABLES.read_text(encoding="utf-8")).items()}
+    return {code: Language(table) for code, table in read_tables(_TABLES).items()}
 
 
 @cache

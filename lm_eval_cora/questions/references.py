@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 
-import yaml
-
+from lm_eval_cora.questions.languages import read_tables
 from lm_eval_cora.questions.question import LETTERS, UNSPACED, AnyQuestion, Question, Reference
 
 _TABLES = Path(__file__).with_name("references.yaml")
@@ -84,7 +83,7 @@ def _lists(choices: Sequence[str], stem: str, labels: Sequence[str], label: str,
 
 @cache
 def _tables() -> list[dict[str, str]]:
-    return list(yaml.safe_load(_TABLES.read_text(encoding="utf-8")).values())
+    return list(read_tables(_TABLES).values())
 
 
 @cache
