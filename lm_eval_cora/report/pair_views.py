@@ -415,21 +415,28 @@ def most_lost(run: Run, changes: Mapping[str, Bools]) -> list[int]:
     return [number for number in order.tolist() if some[number]]
 
 
+def changed_records(
+    before: Run, after: Run, changes: Mapping[str, Bools], numbers: Iterable[int]
+) -> Iterator[tuple[int, str, tuple[Record, Record]]]:
+    """Yield each change of some questions: the number of the question, the kind of change, and both records."""
+    for number in numbers:
+        question, start = before.table.question_ids[number], int(before.table.starts[number])
+        pairs = zip(before.answers_to(question), after.answers_to(question), strict=True)
+        for place, pair in enumerate(pairs, start):
+            yield from ((number, name, pair) for name, found in changes.items() if found[place])
+
+
 def _answers(before: Run, after: Run, changes: Mapping[str, Bools]) -> Iterator[Changed]:
-    table = before.table
-    for number in tqdm(most_lost(before, changes), "reading responses", unit="question", disable=None, leave=False):
-        question, start = table.question_ids[number], int(table.starts[number])
-        records = [run.answers_to(question) for run in (before, after)]
-        for ordinal, (one, other) in enumerate(zip(*records, strict=True)):
-            for change in (name for name, found in changes.items() if found[start + ordinal]):
-                lines = before.line(one), after.line(other)
-                reference = format_of(lines[0]["doc"]).reference(lines[0]["doc"])
-                yield Changed(
-                    *(before.task, question, table.categories[number], one.kind, one.ordinal, change),
-                    ". ".join(reference),
-                    *(_said(record) for record in (one, other)),
-                    *map(response_text, lines),
-                )
+    numbers = tqdm(most_lost(before, changes), "reading responses", unit="question", disable=None, leave=False)
+    for number, change, (one, other) in changed_records(before, after, changes, numbers):
+        lines = before.line(one), after.line(other)
+        reference = format_of(lines[0]["doc"]).reference(lines[0]["doc"])
+        question, category = before.table.question_ids[number], before.table.categories[number]
+        yield Changed(
+            *(before.task, question, category, one.kind, one.ordinal, change, ". ".join(reference)),
+            *(_said(record) for record in (one, other)),
+            *map(response_text, lines),
+        )
 
 
 def _said(record: Record) -> str:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from math import isnan, nan
 from typing import Any
 
@@ -214,17 +215,16 @@ def what_changed(before: Run, after: Run) -> Examples | None:
     """Select the questions whose answers changed, those with the most lost variants first; None without a change."""
     changes, examples = pair_views.changes_of(before, after), []
     numbers = pair_views.most_lost(before, changes)
-    for number in numbers[:_CHANGED]:
-        question, counts = before.table.question_ids[number], Counter[str]()
-        answers: list[ShownAnswer] = []
-        pairs = zip(*(run.answers_to(question) for run in (before, after)), strict=True)
-        for place, pair in enumerate(pairs, start=int(before.table.starts[number])):
-            for name in (name for name, found in changes.items() if found[place]):
-                counts[name] += 1
-                for run, record in zip((before, after), pair, strict=True):
-                    shown = _answered(record, run.line(record), run.reader)
-                    answers.append(replace(shown, kind=f"{name}: {record.kind}, {run.model}"))
-        stem = str(before.line(before.answers_to(question)[0])["doc"].get("question", ""))
+    changed = pair_views.changed_records(before, after, changes, numbers[:_CHANGED])
+    for number, of_question in groupby(changed, lambda each: each[0]):
+        found = list(of_question)
+        question, counts = before.table.question_ids[number], Counter(name for _, name, _ in found)
+        answers = [
+            replace(_answered(record, run.line(record), run.reader), kind=f"{name}: {record.kind}, {run.model}")
+            for _, name, pair in found
+            for run, record in zip((before, after), pair, strict=True)
+        ]
+        stem = str(before.line(found[0][2][0])["doc"].get("question", ""))
         counted = ", ".join(f"{counts[name]} {name}" for name in changes if counts[name])
         summary = f"{counted} of {before.table.sizes[number]}: {shorten(stem, 60)}"
         examples.append(Example(question, _cut(stem), summary, answers))

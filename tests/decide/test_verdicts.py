@@ -314,14 +314,6 @@ def test_texts_that_are_not_requirements(text):
         parse(text, "require", "--require")
 
 
-def test_texts_that_are_not_losses():
-    for text in ("cora", "cora:", "cora:-0.02", "cora:x", "cora>=0.02", ":0.02", "cora:0.02:", "cora:nan"):
-        with user_error("--no-worse", "expected [TASK:]METRIC:MARGIN"):
-            parse(text, "no_worse", "--no-worse")
-    with user_error("--same", "with a margin above 0"):
-        parse("cora:0", "same", "--same")
-
-
 def read(folder, content):
     path = folder / "gate.yaml"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())

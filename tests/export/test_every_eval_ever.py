@@ -116,17 +116,6 @@ def test_hostile_responses_arrive_whole(exported):
         assert (row["metadata"]["invalid"], row["evaluation"]["score"]) == ("empty", 0.0)
 
 
-def test_the_metric(exported):
-    level = result(exported, "cora_demo", "bmca@0.5")["metric_config"]
-    assert (level["metric_id"], level["metric_parameters"]) == ("lm-eval-cora.bmca@0.5", {"level": 0.5})
-    assert (level["min_score"], level["max_score"], level["metric_unit"]) == (0.0, 1.0, "proportion")
-    assert level["lower_is_better"] is False
-    assert result(exported, "cora_demo", "invalid")["metric_config"]["lower_is_better"] is True
-    assert result(exported, "cora_demo", "mcqa")["metric_config"]["metric_id"] == "accuracy"
-    difference = result(exported, "cora_demo_revas", "nota_acc_diff")["metric_config"]
-    assert (difference["min_score"], difference["max_score"]) == (-1.0, 1.0)
-
-
 def test_data_of_the_hub(runs, tmp_path):
     source = {"hub": "cais/mmlu", "config": "all", "split": "test", "revision": "abc"}
     on_the_hub, several = (

@@ -79,14 +79,6 @@ def test_percent(runs):
         entry_of(run, metric="confidence_ratio", percent=True)
 
 
-def test_notes_without_a_standard_error_and_of_a_run_that_ended_early(runs):
-    notes = entry_of(with_estimate(runs[0], "cora", Estimate(0.25, nan)))["notes"]
-    assert notes.startswith("cora of cora_demo (lm-eval-cora); 2 questions; signature ")
-    table, signature = replace(runs[0].table, unasked=("x",) * 98), "cora|task:cora_demo@3|until:cora±0.1|v1"
-    run = with_estimate(replace(runs[0], signature=signature, table=table), "cora", Estimate(0.25, 0.1))
-    assert "; 2 questions of 100; " in entry_of(run)["notes"]
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_names(runs, text):
     source = {"source_url": "https://a.b", "source_name": text, "source_user": text}

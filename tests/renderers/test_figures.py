@@ -4,7 +4,6 @@ import re
 import struct
 import sys
 import warnings
-from dataclasses import replace
 from functools import cache
 from math import nan
 from xml.etree import ElementTree
@@ -12,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lm_eval_cora.renderers.figures import _stable, draw, write_figures
-from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Ranges, RetentionChart
+from lm_eval_cora.report.content import Band, Dots, HeatMap
 from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Table
@@ -165,29 +164,6 @@ def test_links_point_to_anchors_of_the_page_only():
     assert re.findall('<a href="([^"]*)"', svg) == ["#javascript%3Aalert%281%29%22%20x%3D%22"]
     assert not re.search("xlink|target=", svg)
     assert 'aria-label="b"' in svg
-
-
-NAMES = ["_hidden", "日本語のモデル" * 9, "a\x00\x1b\ud800b\nc", "", "&amp;<", "$\\frac$"]
-
-
-@pytest.mark.parametrize(("name", "title"), [*zip(ALL, NAMES[1:], strict=True)])
-def test_models_may_have_any_name(name, title):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        shown = "".join("".join(texts(draw(named(made(name), title)))).split())
-    for each in NAMES:
-        assert "".join(part for part in each.split() if part.isprintable())[:14] in shown
-
-
-def named(chart, title):
-    """A chart with all names everywhere."""
-    if isinstance(chart, Curve | Ranges):
-        return replace(chart, title=title, lines=[chart.lines[0]._replace(name=name) for name in NAMES])
-    if isinstance(chart, Dots | RetentionChart):
-        values = dict.fromkeys(NAMES, next(iter(chart.models[0][1].values())))
-        return replace(chart, title=title, models=[(name, values) for name in NAMES])
-    bands = [chart.bands[0]._replace(label=name, link=name, values=[0.5] * len(NAMES)) for name in NAMES]
-    return replace(chart, title=title, columns=NAMES, bands=bands)
 
 
 def test_without_matplotlib_there_is_a_way_out(monkeypatch):

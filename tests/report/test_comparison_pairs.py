@@ -1,7 +1,6 @@
 """Differences between two runs, paired by question, and runs that cannot be compared."""
 
 import json
-from math import isnan
 from statistics import stdev
 
 import pytest
@@ -11,7 +10,6 @@ from lm_eval_cora.report.pair_views import compared_metrics
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.grouping import read_contestants, read_runs
 from tests.support.messages import tells, user_error
-from tests.support.simulated import knows
 from tests.support.written import copied, edit, lines_of, otherwise, put, the_run, varied, write, write_by_hand
 
 
@@ -51,25 +49,6 @@ def test_a_difference_known_by_hand(tmp_path):
         expected = [-row.change.value, row.change.stderr, row.after.value, row.before.value]
         own = [*back[name].change[:2], back[name].before.value, back[name].after.value]
         assert own == pytest.approx(expected, nan_ok=True)
-
-
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_revas_mc", "cora_demo_sampling"])
-def test_the_same_run_twice(task, demo):
-    for row in in_order(demo[task].folder, demo[task].samples).values():
-        # If a metric is undefined (nan), its difference is undefined too.
-        assert row.change.value == 0 or isnan(row.before.value)
-        # Other questions may differ, so the error is not 0.
-        assert row.change.stderr > 0 or isnan(row.change.stderr)
-        assert row.change.low <= 0 <= row.change.high or isnan(row.change.low)
-        assert row.test is None or row.test == (0, 0, 1.0)
-
-
-def test_metrics_that_are_undefined_in_one(demo, tmp_path):
-    """A model that is always right has no misled questions."""
-    write(tmp_path, knows, "cora_demo_revas", {"questions": 12})
-    found = in_order(demo["cora_demo_revas"].folder, tmp_path)
-    assert {name for name, row in found.items() if row.test is not None} >= {"mcqa", "acc_h@original"}
-    assert [found[name].test for name in ("replaced_acc", "multi_share")] == [None, None]
 
 
 def refusal(before, after):

@@ -3,8 +3,8 @@
 import pytest
 
 from lm_eval_cora.metrics.consistency import CORA_FALLS
-from lm_eval_cora.metrics.paired import difference, leading
-from lm_eval_cora.report import pair_views, score_views
+from lm_eval_cora.metrics.paired import leading
+from lm_eval_cora.report import score_views
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.tables.number import FALLS, Number
@@ -129,14 +129,3 @@ def test_scores_of_different_probes_are_in_different_tables(demo):
         assert table.columns[2] == leads[0]
         shown += [row[0] for row in table.rows]
     assert sorted(map(str, shown)) == sorted(DEMO)
-
-
-def test_differences_to_the_first_model(runs):
-    table = pair_views.differences(runs)
-    assert list(table.columns) == ["metric", "good", "95% good", "alike", "95% alike"]
-    assert table.title == "Differences to bad, new minus old"
-    row = next(row for row in table.rows if row[0] == "mcqa")
-    expected = difference(runs[0].estimates["mcqa"], runs[1].estimates["mcqa"])
-    assert isinstance(row[1], Number)
-    assert (row[1].value, row[1].stderr) == (pytest.approx(0.5), expected.stderr)
-    assert str(row[1]).startswith("+0.500 ± 0.")

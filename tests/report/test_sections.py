@@ -16,7 +16,7 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Table
-from tests.support.written import answers, copied, edit, the_run, varied, write, write_answers
+from tests.support.written import answers, copied, edit, the_run, write_answers
 
 
 def section_of(report, title):
@@ -116,16 +116,6 @@ def test_the_aggregated_row(demo, tmp_path):
     found = [(row[0].value, row[0].stderr) for row in rows[:5] if isinstance(row[0], Number)]
     assert found == [tuple(getattr(expected, name)) for name in names]
     assert [row[0] for row in rows[5:]] == [expected.predictions, expected.questions] == [10 + 5 + 5, 12]
-
-
-def test_models_with_other_probes_are_aggregated_apart(demo, tmp_path):
-    """One model has two probes, the other has a third. Only the first model is aggregated."""
-    for task in ("cora_demo_order", "cora_demo_sampling"):
-        copied(demo[task], tmp_path / "both")
-    one = write(tmp_path / "one", varied, "cora_demo_prompts", {"questions": 12}, "another-org/another-model")
-    block = block_of(section_of(make_report(read_runs([tmp_path / "both", one.folder])), "cora_demo: SCORE"), "SCORE")
-    assert list(block.columns) == ["", "some-org/some-model"]
-    assert [str(row[1]) for row in block.rows if "prompts and order" in str(row[0])] == ["n/a"]
 
 
 def test_only_variants_of_the_same_size(demo):
