@@ -51,8 +51,8 @@ hypothesis.settings.load_profile("same")
 
 SLOWEST = (
     *("whole_runs/test_real_model.py", "whole_runs/test_packaging.py", "whole_runs/test_several_processes.py"),
-    *("test_benchmarks_run.py", "whole_runs/test_whole.py", "docs/test_commands.py"),
-    "whole_runs/test_contributing.py",
+    *("test_benchmarks_run.py", "whole_runs/test_labelled_answers.py", "whole_runs/test_whole.py"),
+    *("whole_runs/test_hub_samples.py", "docs/test_commands.py", "harness/test_until.py", "cli/test_cli_program.py"),
 )
 """Files that take a quarter of a minute or more."""
 

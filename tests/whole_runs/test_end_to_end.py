@@ -15,7 +15,7 @@ from lm_eval_cora import __version__, metrics
 from lm_eval_cora.runs.task_files import benchmark
 from tests.support.building import build, own_task
 from tests.support.names import METRICS
-from tests.support.simulated import TASKS, Simulated, knows, run, scores
+from tests.support.simulated import TASKS, Simulated, knows, quickly, run, scores
 from tests.support.tables import without_variation
 from tests.support.written import lines_of, put, save
 
@@ -120,7 +120,8 @@ def test_a_live_model_among_the_model_arguments():
 
     metadata = {"pretrained": Callable(), "loader": partial(print), "cora": {"questions": 1}}
     manager = TaskManager(include_path=TASKS, include_defaults=False, metadata=metadata)
-    results = simple_evaluate(model=Simulated(knows), tasks=["cora_demo"], task_manager=manager)
+    with quickly():
+        results = simple_evaluate(model=Simulated(knows), tasks=["cora_demo"], task_manager=manager)
     assert results["configs"]["cora_demo"]["metadata"]["signature"].startswith("cora|task:cora_demo@1|")
 
 
