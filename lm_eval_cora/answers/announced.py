@@ -7,7 +7,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 
-from lm_eval_cora.answers.plain import Plain, lowered, plain, skip
+from lm_eval_cora.answers.plain import Plain, lowered, one_of, plain, skip
 from lm_eval_cora.questions.languages import read_tables
 
 _TABLES = Path(__file__).with_name("announcements.yaml")
@@ -225,19 +225,27 @@ def languages() -> dict[str, Language]:
 
 
 @cache
-def _signs(part: str) -> dict[str, list[Language]]:
-    """The languages of each sign; of `signs` or `joints`."""
+def _signs(part: str, *, is_ascii: bool) -> dict[str, list[Language]]:
+    """The languages of each sign, of `signs` or `joints`, that a text may contain."""
     found = defaultdict(list)
     for language in languages().values():
         for sign in getattr(language, part):
-            found[sign].append(language)
+            if sign.isascii() or not is_ascii:
+                found[sign].append(language)
     return found
+
+
+@cache
+def _any_sign(*, is_ascii: bool) -> re.Pattern[str]:
+    return re.compile(one_of(map(re.escape, _signs("signs", is_ascii=is_ascii))))
 
 
 @lru_cache(maxsize=256)  # the same short text may be the response to many prompts
 def languages_in(text: str) -> list[Language]:
     """The languages in which a lower-case text may announce an answer, the likeliest first."""
-    signs, joints = _signs("signs"), _signs("joints")
-    found = Counter(chain.from_iterable(map(signs.__getitem__, filter(text.__contains__, signs))))
-    found.update(chain.from_iterable(map(joints.__getitem__, joints.keys() & _WORD.findall(text))))
+    is_ascii = text.isascii()
+    signs, joints = (_signs(part, is_ascii=is_ascii) for part in ("signs", "joints"))
+    found = Counter(chain.from_iterable(map(joints.__getitem__, joints.keys() & _WORD.findall(text))))
+    if _any_sign(is_ascii=is_ascii).search(text):
+        found.update(chain.from_iterable(map(signs.__getitem__, filter(text.__contains__, signs))))
     return sorted(filter(found.__getitem__, languages().values()), key=found.__getitem__, reverse=True)

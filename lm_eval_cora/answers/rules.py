@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from lm_eval_cora.answers import Reason, Rule
+from lm_eval_cora.answers.plain import one_of
 from lm_eval_cora.questions.question import UNSPACED
 
 MENTIONED, AFFIRMED, ODD_ONE, STATED = range(4)
@@ -138,14 +139,15 @@ FIRM = (Rule.LABEL, Rule.STATED, Rule.CHOSEN)
 """Rules whose statement in the first sentence is the answer at the beginning."""
 
 _WORDS = {word for cue in CUES for word in cue.words.pattern.split("|") if word[:1].isalpha()}
-OPENER = _any_case(rf"\b(?:{'|'.join(sorted(_WORDS, reverse=True))})\b(?!'\w)|[-=]>|[:=](?!>)|(?<= )-(?= )")
+OPENER = _any_case(rf"\b(?:{one_of(sorted(_WORDS, reverse=True))})\b(?!'\w)|[-=]>|[:=](?!>)|(?<= )-(?= )")
 """The words and signs of all cues."""
 
-FILLER = _any_case(
-    r"(?:[\s\"'(\[:,=]|-(?=\s)(?! \d)|(?:option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|"
-    r"has|have|would|definitely|most|likely|probably|clearly|simply|actually|the|that|number|only|correct|right|best|"
-    r"consequently|one|first|second|third|fourth|fifth|last|labeled|labelled|marked|statement|as follows)\b){0,20}"
+_FILLERS = (
+    "option|choice|letter|answer|it's|it|is|be|to|indeed|therefore|thus|hence|so|has|have|would|definitely|most|likely|"
+    "probably|clearly|simply|actually|the|that|number|only|correct|right|best|consequently|one|first|second|third|"
+    "fourth|fifth|last|labeled|labelled|marked|statement|as follows"
 )
+FILLER = _any_case(rf"(?:[\s\"'(\[:,=]|-(?=\s)(?! \d)|(?:{one_of(_FILLERS.split('|'))})\b){{0,20}}")
 NOTHING = _any_case(
     r"\bnone of (?:the|these|them)\b(?! other)"
     r"|\bno (?:correct|right|valid|suitable|appropriate) (?:answer|option|choice)\b"
