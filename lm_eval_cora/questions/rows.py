@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from lm_eval_cora.errors import UserError
@@ -22,6 +24,7 @@ from lm_eval_cora.questions.question import LocatedRow, shorten
 COMPRESSED = rb"\x1f\x8b|PK\x03|BZh|\xfd7z|\x28\xb5\x2f\xfd"  # how such files begin
 _READ: set[str] = set()  # the files that this process has read as inputs
 _SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
+_AT_ONCE = 10_000  # rows
 _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')  # a quoted name may contain line breaks
 
 
@@ -145,13 +148,18 @@ def _items(value: Any) -> list[Any] | None:
     return lists[0] if isinstance(row, dict) and not row.keys() <= {*TEXT_NAMES, *LABEL_NAMES} else None
 
 
-def _csv(path: Path) -> Iterator[LocatedRow]:
+def _cells(path: Path) -> Any:
+    """A reader of the cells of a csv file, with the number of the line."""
     text = _text(path)
     csv.field_size_limit(2**31 - 1)  # a passage may be longer than the 131,072 characters of the default
     if named := re.match(r"sep=([^\r\n])(?=[\r\n])", text):  # a first line for Excel
         text = text[named.end() :]  # with the end of this line, so that the numbers of the lines stay
     separator = named[1] if named else _separator(path, text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+
+
+def _csv(path: Path) -> Iterator[LocatedRow]:
+    reader = _cells(path)
     name, header = path.name, list[str]()
     where = f"{name} line 1"
     try:
@@ -269,6 +277,29 @@ def _readable(source: Any) -> Iterator[None]:
 def is_frame(source: Any) -> bool:
     """Whether a source is a pandas DataFrame, without an import of pandas."""
     return hasattr(source, "iloc") and hasattr(source, "columns")
+
+
+def read_columns(source: Any) -> tuple[dict[str, list[Any]], Callable[[int], str]] | None:
+    """The columns of a DataFrame, or of a csv file with a row in each line, and the name of the place of a row.
+
+    They take less time and memory than rows. None for another source, and for a file that may have an error.
+    """
+    if is_frame(source):
+        return columns_of(source), "row {}".format
+    path = Path(source) if isinstance(source, (str, os.PathLike)) else Path()
+    if path.suffix.lower() not in (".csv", ".tsv"):
+        return None
+    with suppress(ValueError, OSError, csv.Error):  # `read_rows` says what is wrong
+        reader = _cells(reading(path))
+        names = [name.strip() for name in next(reader, [])]
+        columns: list[list[str]] = [[] for _ in names]
+        while some := [*islice(reader, _AT_ONCE)]:
+            for column, cells in zip(columns, zip(*some, strict=True), strict=True):
+                column += map(intern, cells)
+        is_plain = len(set(names)) == len(names) and all(names) and names[:1] not in ([], ["Unnamed: 0"])
+        if is_plain and reader.line_num == len(columns[0]) + 1:
+            return dict(zip(names, columns, strict=True)), lambda row: f"{path.name} line {row + 2}"
+    return None
 
 
 def columns_of(frame: Any) -> dict[str, list[Any]]:

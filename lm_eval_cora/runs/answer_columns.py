@@ -21,7 +21,7 @@ from lm_eval_cora.questions.columns import find_column, option_columns, without_
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, SEQUENCES, Reader, UnusableQuestion, shorten
 from lm_eval_cora.questions.right_option import AnswerKey, Draft
-from lm_eval_cora.questions.rows import columns_of, is_frame, read_rows
+from lm_eval_cora.questions.rows import read_columns, read_rows
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.printed import longest_run
 from lm_eval_cora.variants.alterations import ORIGINAL
@@ -279,8 +279,9 @@ def _read(data: Any, source: str) -> tuple[dict[str, list[Any]], Callable[[int],
     columns: dict[str, list[Any]] = {}
     places: list[str] = []
     try:
-        if is_frame(data) and len(data):
-            return columns_of(data), "row {}".format
+        known = read_columns(data)
+        if known and any(known[0].values()):
+            return known
         located = read_rows(data)
         while some := [*islice(located, _AT_ONCE)]:  # all rows at once would fill the memory
             for name in dict.fromkeys(chain.from_iterable(row for _, row in some)):
