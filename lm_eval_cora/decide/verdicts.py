@@ -23,7 +23,7 @@ from lm_eval_cora.metrics.sequences import Course
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable, shorten
 from lm_eval_cora.questions.rows import reading
-from lm_eval_cora.runs.comparable import differences_between, not_comparable
+from lm_eval_cora.runs.comparable import differences_between, not_comparable, pairs_of
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.signature import how_asked, signature_parts
 from lm_eval_cora.runs.task_files import published_questions
@@ -292,13 +292,10 @@ def _of_task(runs: Sequence[Run], requirement: Requirement) -> Iterator[Run]:
 
 def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], requirement: Requirement) -> Run:
     """The baseline's run of a task."""
-    before = next((before for before in baseline if before.task == run.task), None)
-    if before is None:  # perhaps the same questions in a file of another name
-        of_task = [each for each in (*baseline, *runs) if (each.name, each.part) == (run.name, run.part)]
-        if len(of_task) != 2 or of_task[0] not in baseline:
-            names = ", ".join(before.task for before in baseline)
-            raise UserError(f"{requirement}: the baseline does not have {run.task}. Its tasks are {names}")
-        before = of_task[0]
+    before = {after: before for before, after in pairs_of(baseline, runs)}.get(run)
+    if before is None:
+        names = ", ".join(before.task for before in baseline)
+        raise UserError(f"{requirement}: the baseline does not have {run.task}. Its tasks are {names}")
     total = len(run.table.sizes) + run.table.not_begun
     if run.is_stopped:
         reason = no_baseline(before, run.signature, run.table.unit_of.items(), total)

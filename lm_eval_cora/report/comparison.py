@@ -1,26 +1,18 @@
 """Compare two or more models on the same questions, or on the same documents of other tasks of the harness."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.report.pair_views import Compared, WhatChanged, what_changed
-from lm_eval_cora.runs.comparable import not_comparable, setting_differences
+from lm_eval_cora.runs.comparable import not_comparable, pairs_of, setting_differences
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
 from lm_eval_cora.runs.model_run import Run, Runs, check_metrics
 from lm_eval_cora.tables.table import Table
-
-# Ways in which the data of two runs of a task can match, the strictest first.
-_MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
-    lambda one, other: one == other,
-    lambda one, other: bool(one.digest) and one.digest == other.digest,  # the same questions in a renamed file
-    lambda one, other: not (one.digest and other.digest),
-)
 
 
 @dataclass
@@ -132,7 +124,7 @@ def matched(contestants: Sequence[Runs]) -> tuple[list[list[Run]], list[str]]:
         free = [run for run in own if run not in taken]
         found: dict[Run, list[Run]] = {run: [run] for run in free}
         for others in contestants[place + 1 :]:
-            for one, other in _pairs(free, [run for run in others if run not in taken]):
+            for one, other in pairs_of(free, [run for run in others if run not in taken]):
                 found[one].append(other)
         for group in found.values():
             if len(group) > 1:
@@ -140,27 +132,3 @@ def matched(contestants: Sequence[Runs]) -> tuple[list[list[Run]], list[str]]:
                 taken.update(group)
     alone = sorted({run.task for own in contestants for run in own if run not in taken})
     return groups, alone
-
-
-def _pairs(before: Runs, after: Runs) -> list[tuple[Run, Run]]:
-    """Pairs of runs of the same task and filter, those with the same data first."""
-
-    def of_task(run: Run, runs: Runs) -> list[Run]:
-        same = [other for other in runs if _called(other) == _called(run)]
-        return same or [other for other in runs if run.collected and other.data == run.data]  # logs of any name
-
-    pairs: dict[Run, Run] = {}
-    for matches in _MATCHES:
-        for run in before:
-            free = [o for o in of_task(run, after) if o not in pairs.values() and matches(run.data, o.data)]
-            if run not in pairs and free:
-                pairs[run] = free[0]
-    for run in before:
-        if run not in pairs and len(of_task(run, before)) == len(others := of_task(run, after)) == 1:
-            pairs[run] = others[0]
-    return [(run, pairs[run]) for run in before if run in pairs]
-
-
-def _called(run: Run) -> tuple[str, str, str]:
-    """What the runs of a task have in common; other tasks of the harness may have any filters."""
-    return run.units, run.name, run.filter if run.scores else run.part

@@ -5,11 +5,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.runs.collected import Collected
 from lm_eval_cora.runs.files import part_of, sent_with
-from lm_eval_cora.runs.model_run import ADDRESS, Documents, Run
+from lm_eval_cora.runs.model_run import ADDRESS, Documents, Run, Runs
 from lm_eval_cora.runs.samples import Samples
 from lm_eval_cora.runs.signature import how_asked, signature_parts
 
@@ -284,3 +285,38 @@ def setting_differences(before: Run, after: Run) -> list[str]:
     if one["chat_template_sha"] and other["chat_template_sha"]:  # two models usually have different chat templates
         other["chat_template_sha"] = one["chat_template_sha"]
     return differences_between(one, other)
+
+
+# Ways in which the data of two runs of a task can match, the strictest first.
+_MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
+    lambda one, other: one == other,
+    lambda one, other: bool(one.digest) and one.digest == other.digest,  # the same questions in a renamed file
+    lambda one, other: not (one.digest and other.digest),
+)
+
+
+def pairs_of(before: Runs, after: Runs) -> list[tuple[Run, Run]]:
+    """Pairs of runs of the same task and filter, those with the same data first.
+
+    Two single runs of a task on different questions are a pair, too: `not_comparable` then names both data sets.
+    """
+
+    def of_task(run: Run, runs: Runs) -> list[Run]:
+        same = [other for other in runs if _called(other) == _called(run)]
+        return same or [other for other in runs if run.collected and other.data == run.data]  # logs of any name
+
+    pairs: dict[Run, Run] = {}
+    for matches in _MATCHES:
+        for run in before:
+            free = [o for o in of_task(run, after) if o not in pairs.values() and matches(run.data, o.data)]
+            if run not in pairs and free:
+                pairs[run] = free[0]
+    for run in before:
+        if run not in pairs and len(of_task(run, before)) == len(others := of_task(run, after)) == 1:
+            pairs[run] = others[0]
+    return [(run, pairs[run]) for run in before if run in pairs]
+
+
+def _called(run: Run) -> tuple[str, str, str]:
+    """What the runs of a task have in common; other tasks of the harness may have any filters."""
+    return run.units, run.name, run.filter if run.scores else run.part

@@ -15,6 +15,7 @@ from lm_eval_cora.decide.sample_size import Contrast, Level, questions_for_same,
 from lm_eval_cora.decide.verdicts import Requirement, Verdict, as_json, as_junit, as_table, parse, read_requirements
 from lm_eval_cora.metrics.estimate import clopper_pearson, mean_of, share_of
 from lm_eval_cora.metrics.paired import difference
+from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.tables.table_formats import table_as_text
 from tests.support.messages import tells, user_error
 from tests.support.oracles_errors import paired_interval
@@ -205,7 +206,7 @@ def test_a_baseline_with_the_same_questions_in_another_file_or_without_them(runs
     margin = read_requirements([], ["mcqa:0.5"])
     assert verdicts.verdicts_of([one], [other], margin)[0].value == pytest.approx(0.1)
     with user_error("the baseline does not have answers (a). Its tasks are another"):
-        verdicts.verdicts_of([one, other], [replace(other, name="another", label="")], margin)
+        verdicts.verdicts_of([one], [replace(other, name="another", label="", data=Data("x", "1a2b3c4d"))], margin)
 
 
 def test_each_task_of_the_run_has_a_verdict(runs):
