@@ -28,7 +28,7 @@ CLOSED, UNREAD, FULL, KEPT = "closed", "unread", "full", "kept"
 MODULES = (
     *("pandas", "scipy.special", "scipy.stats", "matplotlib.figure", "huggingface_hub"),
     *(f"lm_eval_cora.cli.{name}" for name in ("compare", "export", "gate", "leaderboard", "read", "report", "score")),
-    *("lm_eval_cora.export.every_eval_ever", "lm_eval_cora.report.charts", "lm_eval_cora.runs.answer_columns"),
+    *("lm_eval_cora.export.every_eval_ever", "lm_eval_cora.renderers.charts", "lm_eval_cora.runs.answer_columns"),
 )
 """What commands import when they need it."""
 
