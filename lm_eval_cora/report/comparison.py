@@ -61,8 +61,7 @@ def compare_models(
         if baseline is not None and group[0].model != order[0].name:
             found.notes.append(f"{task}: not compared, because the baseline {order[0].name} does not have it")
             continue
-        for run in group:
-            found.notes += [f"{run.model}, {task}: {note}" for note in run.warnings]
+        found.notes += [f"{run.model}, {task}: {note}" for run in group for note in run.warnings]
         for runs in _comparable(group, found, one_pair=baseline is not None):
             found.notes += _differing_settings(runs)
             own = [metric for metric in metrics if metric in runs[0].estimates]
