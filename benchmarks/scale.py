@@ -1,10 +1,12 @@
 """Measure cora_mmlu at full size: 14,042 questions, 280,840 variants, five shots, the dummy model.
 
-The script measures three things, each in a separate process:
+The script measures four things, each in a separate process:
 
 - a run of `cora_mmlu`: seconds, peak memory, and how often its documents are expanded;
 - our part of the run, by step: load, expand, draw exemplars and render, read the answers, regroup, all metrics;
-- a run of the harness' own `score_option_order_robustness_mmlu_pro`, which expands MMLU-Pro.
+- a run of the harness' own `score_option_order_robustness_mmlu_pro`, which expands MMLU-Pro;
+- all metrics of a million answers, 20 to each question, with picks and printed options: from a csv file and as a
+  DataFrame.
 
 The rows are made up, with the layout, number and length of those of the two benchmarks (stems of 50 words for MMLU, of
 40 for MMLU-Pro).
@@ -17,6 +19,7 @@ MCQA+ and the REVAS study have no shots.
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib.util
 import json
 import random
@@ -153,6 +156,35 @@ def counting_harness() -> None:
     print(json.dumps(calls))
 
 
+def write_answers(path: Path, answers: int) -> None:
+    """Write a file of answers: 20 variants of each question, four options in random order, two of them picked."""
+    rng = random.Random(0)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["question", "variant", "picked", "answer", "printed"])
+        for question in range(answers // 20):
+            options = [f"option {question} number {number}" for number in range(4)]
+            for variant in range(20):
+                picked = rng.choice([*options[:2] * 9, ""])
+                printed = json.dumps(rng.sample(options, 4))
+                writer.writerow([question, variant or "original", picked, options[0], printed])
+
+
+def score_answers(path: str, *, as_frame: bool) -> None:
+    """Compute all metrics of a file of answers, and print the processor time without that of reading a DataFrame."""
+    from lm_eval_cora import score
+
+    data: Any = path
+    if as_frame:
+        import pandas
+
+        data = pandas.read_csv(path)
+        data["printed"] = data["printed"].map(json.loads)
+    start = time.process_time()
+    found = len(dict(score(data)))
+    print(json.dumps([time.process_time() - start, found]))
+
+
 def last_line(printed: str) -> Any:
     """Return the JSON in the last line that a process printed."""
     return json.loads(printed.strip().splitlines()[-1])
@@ -162,6 +194,7 @@ def main() -> None:
     """Measure the three runs and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=14042, help="rows of MMLU (default: all 14,042)")
+    parser.add_argument("--answers", type=int, default=1_000_000, help="answers in a file (default: 1,000,000)")
     parser.add_argument("--probe", choices=TASKS, default="divergent")
     given = parser.parse_args()
     questions, probe, task = given.questions, given.probe, TASKS[given.probe]
@@ -175,6 +208,13 @@ def main() -> None:
         for label, run in ((task, ours), (f"{task} with --log_samples", (*ours, "--log_samples")), (SCORE, score)):
             seconds, memory, printed = measure(folder, *run)
             print(f"{label}: {seconds:.0f} s, {memory:.0f} MiB, documents expanded {last_line(printed)} times")
+        write_answers(folder / "answers.csv", given.answers)
+        for as_frame in (False, True):
+            call = f"score_answers('answers.csv', as_frame={as_frame})"
+            _, memory, printed = measure(folder, "-c", f"from benchmarks.scale import score_answers; {call}")
+            seconds, metrics = last_line(printed)
+            where = "a DataFrame" if as_frame else "a csv file"
+            print(f"{metrics} metrics of {given.answers:,} answers in {where}: {seconds:.1f} s, {memory:.0f} MiB")
         found = last_line(measure(folder, "-c", f"from benchmarks.scale import our_steps; our_steps({probe!r})")[2])
         total = sum(found["seconds"].values())
         print(

@@ -28,7 +28,7 @@ TINY = {
     "plan_power": ["--samples", "1", "--run", "500", "--pairs", "1"],
     "report": ["--megabytes", "0.1", "--copied", "2", "--models", "2", "--questions", "5"],
     "request_counts": ["--questions", "20", "--models", "2", "--real", "0"],
-    "scale": ["--questions", "20"],
+    "scale": ["--questions", "20", "--answers", "200"],
     "several_models": ["--runs", "1", "--sizes", "20"],
     "startup": ["--repeats", "1", "--runs", "1", "--ours-alone"],
     "tables": ["--questions", "20"],

@@ -48,14 +48,13 @@ class _Distinct(Generic[T]):
         self.codes = array("i")
 
     def append(self, key: tuple[Any, ...]) -> None:
-        self.codes.append(self._codes.setdefault(key, len(self._codes)))
+        self.codes.append(self.code(key))
 
-    def extend_with(self, keys: Iterable[tuple[Any, ...]]) -> None:
-        codes = self._codes
-        self.codes.extend([codes.setdefault(key, len(codes)) for key in keys])
+    def code(self, key: tuple[Any, ...]) -> int:
+        return self._codes.setdefault(key, len(self._codes))
 
     def extend(self, added: _Distinct[T]) -> None:
-        codes = [self._codes.setdefault(key, len(self._codes)) for key in added._codes]
+        codes = list(map(self.code, added._codes))
         self.codes.frombytes(np.array(codes, dtype=np.int32)[np.array(added.codes, dtype=np.int64)].tobytes())
 
     @property
@@ -75,6 +74,7 @@ class PackedRecords:
     def __init__(self, records: Iterable[Record] = ()) -> None:
         self._questions: _Distinct[QuestionKey] = _Distinct(QuestionKey._make)
         self._parts: _Distinct[Record] = _Distinct(_part)
+        self._known: dict[tuple[str, ...], dict[tuple[Any, ...], int]] = {}  # the parts of some columns
         self.likelihoods: list[bytes] = []
         for record in records:
             self.append(record)
@@ -88,10 +88,14 @@ class PackedRecords:
 
     def add(self, question: QuestionKey, count: int, columns: Mapping[str, Iterable[Any]]) -> None:
         """Add the records of a question from columns; those that are not given have the values of a new Record."""
-        self._questions.extend_with([question] * count)
-        self._parts.extend_with(
-            zip(*(columns.get(name, [value] * count) for name, value in _USUAL.items()), strict=True)
-        )
+        self._questions.codes.extend([self._questions.code(question)] * count)
+        names, keys = tuple(columns), [*zip(*columns.values(), strict=True)]
+        known = self._known.setdefault(names, {})
+        for key in dict.fromkeys(keys):
+            if key not in known:
+                given = {**_USUAL, **dict(zip(names, key, strict=True))}
+                known[key] = self._parts.code(tuple([given[name] for name in _SHARED]))
+        self._parts.codes.extend(map(known.__getitem__, keys))
         self.likelihoods += [b""] * count
 
     def extend(self, added: PackedRecords) -> None:
