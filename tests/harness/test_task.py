@@ -18,7 +18,7 @@ from tests.support.hub import NEEDED, right_answer, rows_in
 from tests.support.messages import tells
 from tests.support.names import BUILT, GROUPS, NAMES, benchmark_of, printed, probe_of
 from tests.support.rows import write
-from tests.support.simulated import TASKS, knows, run, scored, scores, signature_of
+from tests.support.simulated import TASKS, knows, run, scores, signature_of
 
 
 def test_exactly_these_names_are_registered():
@@ -99,11 +99,6 @@ def test_the_groups_of_the_papers_two_benchmarks_run(group):
     tasks = {group.replace("cora", f"cora_{name}") for name in ("medmcqa", "mmlu")}
     assert results["n-shot"] == dict.fromkeys(tasks | {group}, 0)
     assert {scores(results, task)["acc"] for task in tasks} == {1.0}
-
-
-def test_the_group_is_the_four_benchmarks_of_the_paper():
-    loaded = yaml.safe_load((TASKS / "_groups" / "cora.yaml").read_text())
-    assert loaded["task"] == ["cora_mmlu", "cora_arc_challenge", "cora_truthfulqa", "cora_medqa"]
 
 
 @pytest.mark.usefixtures("hub")
@@ -262,9 +257,15 @@ def test_a_task_file_without_a_benchmark_is_refused(tmp_path):
 
 
 def test_a_task_file_of_ones_own_may_choose_among_the_metrics(tmp_path):
-    entry = f"{{metric: bmca@0.75, aggregation: {OURS}.bmca, level: 0.75}}"
-    own_task(tmp_path, f"metric_list: [{entry}]\nmetadata: {{version: 1, cora: {{questions: 2}}}}")
-    assert scored(knows, "mine", None, tmp_path)["bmca@0.75"] == 1.0
+    function = f"aggregation: {OURS}"
+    entries = f"{{metric: bmca@0.75, {function}.bmca, level: 0.75}}, {{metric: cora, {function}.cora, table: false}}"
+    entries += f", {{metric: missed, {function}.acc, higher_is_better: false}}, {{metric: range, {function}.acc_range}}"
+    own_task(tmp_path, f"metric_list: [{entries}]\nmetadata: {{version: 1, cora: {{questions: 2}}}}")
+    results = run(knows, "mine", None, tmp_path)
+    assert scores(results, "mine")["bmca@0.75"] == 1.0
+    # The facts of a function hold unless the entry says something else.
+    assert results["higher_is_better"]["mine"] == {"bmca@0.75": True, "missed": False}
+    assert {"cora", "range"} <= results["configs"]["mine"]["metadata"]["study"].keys()
 
 
 @pytest.mark.usefixtures("hub")
