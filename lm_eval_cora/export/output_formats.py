@@ -65,8 +65,10 @@ NAMES: dict[str, Any] = {
 
 _OF_THE_MAKERS = "relationship of the organization to the makers of the models (default: other)"
 _PERCENT = "write the value from 0 to 100, as some leaderboards have it, instead of 0 to 1"
+*_FIRST, _LAST = TABLE_FORMATS
+_OF_TABLES = f"for {', '.join(_FIRST)} and {_LAST}"
 OPTIONS = {
-    "for latex, markdown and csv": {"metrics": Argument("NAMES", "metrics to write, in this order: a,b,c", NAMES)},
+    _OF_TABLES: {"metrics": Argument("NAMES", "metrics to write, in this order: a,b,c", NAMES)},
     "for every-eval-ever": {
         "organization": Argument("NAME", "who evaluated the models"),
         "relationship": Argument(None, _OF_THE_MAKERS, {"choices": get_args(Relationship)}),
