@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from math import ceil, isnan
 from pathlib import Path
@@ -48,21 +48,16 @@ class Open(NamedTuple):
         return outcome, f"{self.requirement.metric}{compared} {low:.3f} to {high:.3f}"
 
 
-@dataclass
 class Until:
     """The requirements of a run."""
 
-    texts: Sequence[str]
-    baseline: Path | str | None = None
-    requirements: list[Requirement] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Read the requirements."""
-        self.requirements = [parse_until(text) for text in self.texts]
-        comparing = [text for text, each in zip(self.texts, self.requirements, strict=True) if each.compares]
-        if comparing and self.baseline is None:
+    def __init__(self, texts: Sequence[str], baseline: Path | str | None = None) -> None:
+        self.texts, self.baseline = texts, baseline
+        self.requirements = [parse_until(text) for text in texts]
+        comparing = [text for text, each in zip(texts, self.requirements, strict=True) if each.compares]
+        if comparing and baseline is None:
             raise UserError(f"--until {comparing[0]}: expected --baseline OUT, a whole run to compare with")
-        if self.baseline is not None and not comparing:
+        if baseline is not None and not comparing:
             raise UserError("--baseline: expected --until 'no-worse METRIC:MARGIN' or 'same METRIC:MARGIN'")
         self._baselines: list[Run] | None = None
         self._open: dict[str, list[Open]] = {}

@@ -76,7 +76,7 @@ class Course:
         """The metric of the units asked so far."""
         return float(self.values.mean(axis=1).prod())
 
-    @property
+    @cached_property
     def possible(self) -> Interval:
         """The lowest and the highest value for all units, whatever the others are; equal after all units."""
         left = self.total - self.values.shape[1]
