@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
-from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import NEEDS_SEVERAL
+from lm_eval_cora.metrics.facts import NEEDS_SEVERAL, despite_skipped
 from lm_eval_cora.metrics.paired import Pair, pairs_by_metric, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.messages import counted, did_you_mean

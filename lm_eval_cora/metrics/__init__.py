@@ -38,6 +38,5 @@ from lm_eval_cora.metrics.aggregated import *
 from lm_eval_cora.metrics.ablation import *
 from lm_eval_cora.metrics.estimate import *
 from lm_eval_cora.metrics.paired import *
-from lm_eval_cora.metrics.own import *
 
 __all__ = [name for name, each in globals().items() if getattr(each, "__module__", "").startswith(__name__)]

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lm_eval_cora.metrics.accuracy import ALL_RIGHT, bmca, mcqa, mcqa_plus, mv
-from lm_eval_cora.metrics.arrays import exact_level
 from lm_eval_cora.metrics.consistency import ci, cora, pairs_of_picks
 from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.facts import exact_level
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, bits_of
 from lm_eval_cora.variants.divergent import SAME_SIZE

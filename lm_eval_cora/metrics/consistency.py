@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from lm_eval_cora.metrics.accuracy import ALL_RIGHT, mcqa
-from lm_eval_cora.metrics.arrays import exact_level, takes_arrays
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import WRITTEN, metric
+from lm_eval_cora.metrics.facts import WRITTEN, exact_level, metric, takes_arrays
 from lm_eval_cora.metrics.responses import NO_PICK, Floats, Ints, ResponseTable, Sets, contains
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 

@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import mcqa
-from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import (
     DROPPED_TEMPLATE,
@@ -18,6 +17,7 @@ from lm_eval_cora.metrics.facts import (
     LAST,
     MACRO_AVERAGE,
     NEEDS_SEVERAL,
+    despite_skipped,
     facts_of,
     facts_of_entry,
 )

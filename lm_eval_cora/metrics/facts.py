@@ -1,10 +1,16 @@
-"""Facts about metrics, attached to their functions."""
+"""Facts about metrics, attached to their functions; metrics that take arrays, too; metrics of skipped variants."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from functools import wraps
-from typing import Any, Literal, NamedTuple, TypeVar
+from inspect import Parameter, signature
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lm_eval_cora.answers.formats import BOXED
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
@@ -31,7 +37,7 @@ class Facts(NamedTuple):
     The needs are columns of the table besides right or wrong, `balanced` orders (each option is equally often at each
     letter), and `equal_prompts` (the variants have the same prompt, or the original has repeats). Answers from a file
     have the metrics whose needs they meet. A metric that needs at most `original` and `equal_prompts` is computed
-    despite skipped variants, see `arrays.despite_skipped`: more right answers must not lower it.
+    despite skipped variants, see `despite_skipped`: more right answers must not lower it.
 
     An entry of a `metric_list` overrides `higher_is_better`, `form`, `only`, `sampled` and `in_table` (as `table`).
     """
@@ -116,3 +122,61 @@ def falls(metric: str, scores: Mapping[str, Estimate]) -> bool:
     """Whether a metric falls for better models, by the scores that tell on which side of its maximum it is."""
     facts = facts_of(FUNCTIONS.get(metric))
     return facts.falls(*(scores.get(name, UNDEFINED).value for name in facts.sides))
+
+
+# ---- metrics of right and wrong answers: on arrays, and despite skipped variants
+Answers = ResponseTable | NDArray[np.bool_] | NDArray[np.float64] | Sequence[Sequence[float | None]]
+"""A table, or right and wrong answers: an array of shape (questions, variants), or rows of different lengths."""
+
+P = ParamSpec("P")
+
+
+def takes_arrays(
+    metric: Callable[Concatenate[ResponseTable, P], Estimate],
+) -> Callable[Concatenate[Answers, P], Estimate]:
+    """Let a metric of right and wrong answers take arrays as well as tables."""
+
+    @wraps(metric)
+    def of_answers(answers: Any, /, *args: P.args, **kwargs: P.kwargs) -> Estimate:
+        if isinstance(answers, ResponseTable):
+            return metric(answers, *args, **kwargs)
+        original: Any = kwargs.get("original", 0)
+        table = ResponseTable.from_hits(answers, original=original)
+        of_originals = "original" in shown.parameters
+        return despite_skipped(lambda table: metric(table, *args, **kwargs), table, of_originals=of_originals)
+
+    shown = signature(metric)
+    first, *others = shown.parameters.values()
+    parameters = [first.replace(annotation="Answers", kind=Parameter.POSITIONAL_ONLY), *others]
+    of_answers.__signature__ = shown.replace(parameters=parameters)  # type: ignore[attr-defined]  # for help()
+    return of_answers
+
+
+def despite_skipped(
+    metric: Callable[[ResponseTable], Estimate], table: ResponseTable, *, of_originals: bool = True
+) -> Estimate:
+    """Compute a metric on a table with skipped variants: undefined if they could change it for any question.
+
+    The metric must not fall if more answers are right and the originals stay the same.
+    """
+    if table.is_whole:
+        return metric(table)
+    if of_originals and (table.original & table.skipped).any():
+        return UNDEFINED
+    lowest, highest = metric(table), metric(replace(table, correct=table.correct | table.skipped))
+    if lowest.value != highest.value:
+        return UNDEFINED
+    if lowest.influence is None or highest.influence is None:  # of a single question
+        return lowest
+    return lowest if np.array_equal(lowest.influence, highest.influence) else UNDEFINED
+
+
+def exact_level(level: float) -> Fraction:
+    """Convert a share to the decimal fraction that it prints as."""
+    try:
+        exact = Fraction(str(level))
+    except ValueError:  # such as nan
+        exact = Fraction(-1)
+    if not 0 <= exact <= 1:
+        raise ValueError(f"level is {level}, expected a share from 0 to 1")
+    return exact

@@ -10,10 +10,9 @@ from math import isnan, nan
 
 import numpy as np
 
-from lm_eval_cora.metrics.arrays import takes_arrays
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
-from lm_eval_cora.metrics.facts import REPEATS, metric
+from lm_eval_cora.metrics.facts import REPEATS, metric, takes_arrays
 from lm_eval_cora.metrics.orders import modal_picks
 from lm_eval_cora.metrics.responses import NO_PICK, ResponseTable
 

@@ -7,9 +7,9 @@ from math import isnan, nan
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.accuracy import ALL_RIGHT
-from lm_eval_cora.metrics.arrays import despite_skipped
 from lm_eval_cora.metrics.consistency import CORA_FALLS, cora_falls
 from lm_eval_cora.metrics.estimate import FEW, UNDEFINED, Estimate
+from lm_eval_cora.metrics.facts import despite_skipped
 from lm_eval_cora.metrics.paired import Difference, differs, together
 from lm_eval_cora.questions.messages import counted
 from lm_eval_cora.questions.question import printable, shorten

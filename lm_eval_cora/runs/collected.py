@@ -17,12 +17,11 @@ from lm_eval_cora.answers.formats import BOXED, FORMATS
 from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record, around
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.accuracy import acc
+from lm_eval_cora.metrics.accuracy import acc, only_own, own_score, unrecognised
 from lm_eval_cora.metrics.entries import Entry, compute, needs_of, place_of
 from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.facts import NEEDS_SEVERAL, facts_of, facts_of_entry
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
-from lm_eval_cora.metrics.own import only_own, own_score, unrecognised
 from lm_eval_cora.metrics.packed import PackedRecords, QuestionKey
 from lm_eval_cora.metrics.responses import IDENTITIES, INVALID, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few

@@ -11,10 +11,10 @@ import yaml
 
 from lm_eval_cora import metrics
 from lm_eval_cora.discovery.location import tasks_folder
+from lm_eval_cora.metrics.accuracy import only_own, own_score, unrecognised
 from lm_eval_cora.metrics.entries import Entry, applies_to, directed, features_of
 from lm_eval_cora.metrics.facts import CYCLIC_ORDERS, DROPPED_TEMPLATE, REPEATS, WRITTEN, Facts, facts_of
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
-from lm_eval_cora.metrics.own import only_own, own_score, unrecognised
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
