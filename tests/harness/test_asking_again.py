@@ -117,16 +117,6 @@ def test_missing_responses_of_a_model_are_an_error():
         run(stop_early(model), options=QUESTIONS)
 
 
-def test_a_budget_alone_has_every_metric_of_its_sample():
-    results = run(stop_early(model := Simulated(half), None, budget=60), options=QUESTIONS)
-    assert len(model.prompts) == 52  # 60 requests are enough for two questions of 26
-    same = run(half, options={"questions": 2})
-    assert scores(results) == scores(same)
-    was, now = (signature_of(one) for one in (same, results))
-    assert now == was.replace("|questions:2|", "|questions:6|budget:60|asked:33.3%|")
-    assert "|n:2x26|invalid:" in now
-
-
 def test_a_budget_alone_needs_no_scores():
     model = Simulated(half)
     results = run(stop_early(model, None, budget=60), options=QUESTIONS, predict_only=True)

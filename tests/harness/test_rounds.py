@@ -162,14 +162,19 @@ def questions_of(model):
     return {question for question, _ in model.asked}
 
 
-@pytest.mark.parametrize(("task", "budget"), [("cora_demo", 26), ("cora_demo", 200), ("cora_demo_mc", 400)])
-def test_a_budget_buys_whole_questions_of_the_sample_that_the_seed_draws(task, budget):
+@pytest.mark.parametrize(
+    ("task", "stop", "budget"), [("cora_demo", "exact", 200), ("cora_demo_mc", "exact", 400), ("cora_demo", None, 60)]
+)
+def test_a_budget_buys_whole_questions_of_the_sample_that_the_seed_draws(task, stop, budget):
     model, other = Moody(8), Moody(8)
-    found = run(stop_early(model, budget=budget), task, options={"seed": 3})
+    found = run(stop_early(model, stop, budget=budget), task, options={"seed": 3, "questions": 40})
     asked = len(questions_of(model))
     assert len(model.prompts) <= budget
-    expected = run(stop_early(other), task, options={"seed": 3, "questions": asked})
+    expected = run(stop_early(other, stop), task, options={"seed": 3, "questions": asked})
     assert scores(found, task) == scores(expected, task)
+    if stop is None:
+        was, now = (signature_of(one) for one in (expected, found))
+        assert now == was.replace(f"|questions:{asked}|", f"|questions:40|budget:{budget}|asked:{asked / 40:.1%}|")
     assert questions_of(model) == questions_of(other)
     assert sorted(model.prompts) == sorted(other.prompts)
     # The rest is too small for another question: 26 variants, in the mc form with up to 5 letters each.
