@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -21,6 +22,7 @@ from lm_eval_cora.variants.variant import Variant
 
 _SHARED = ("question_id", "variants", "ordinal", "kind", "answer", "category", "original", "ask")
 _SHOWN = ("printed", "choices", "labels")  # of a variant; with its format, all that the reading of a response uses
+_LETTER = re.compile("(?<![A-Za-z0-9])[A-Za-z](?![A-Za-z0-9])")  # a word of one letter, which may name an option
 _MOST_KEPT = 2**15  # readings of responses
 _MAY_REPEAT = 300  # characters; a longer response is hardly given twice, and would fill the memory
 
@@ -155,7 +157,8 @@ def answer_and_format(doc: Doc, response: str, reader: Reader) -> tuple[Answer, 
     shown = tuple(tuple(doc.get(name) or ()) for name in _SHOWN)
     if len(response) > _MAY_REPEAT:
         return _read_once.__wrapped__(*text, *shown)
-    if not FORMATS[ask].picks_one or shown[-1]:
+    # "A cat" names an option by its letter and text if it is the first one, in other orders perhaps by its text.
+    if not FORMATS[ask].picks_one or shown[-1] or not response.isascii() or _LETTER.search(response):
         return _read_once(*text, *shown)
     in_any_order = (*text, *sorted(doc["choices"]))
     if in_any_order in _NAMES_NOTHING:
