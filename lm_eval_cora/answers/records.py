@@ -11,7 +11,6 @@ from typing import Any, get_args
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.answer_format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
-from lm_eval_cora.answers.labels import put_into_letters
 from lm_eval_cora.answers.plain import LINE_BREAK, Edited
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
@@ -141,6 +140,8 @@ def answer_in(doc: Doc, response: str, reader: Reader) -> Answer:
     text = Edited(known)
     text.substitute(LINE_BREAK, "\n")
     if labels := doc.get("labels"):
+        from lm_eval_cora.answers.labels import put_into_letters  # its patterns are slow to compile
+
         put_into_letters(text, labels[: len(doc["choices"])], doc["choices"])
     if known.opened:
         text.cut(0, 0, OPENING_MARK)
