@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate, chain
@@ -65,15 +65,7 @@ def _row(requests: Sequence[Any], is_calibrated: bool, stats: Any, own: str) -> 
     answer: Columns
     if request.get("reference_index") is not None:
         options = options_of(texts, right)
-        likely = Counter[int]()
-        for each in requests:
-            place, tokens = each["reference_index"], each["result"]["completions"][0]["tokens"]
-            # The last tokens are those of the option.
-            ends = accumulate(len(token["text"]) for token in reversed(tokens))
-            count = 1 + sum(end < len(texts[place]) for end in ends)
-            likelihood = sum(token["logprob"] for token in tokens[-count:])
-            is_calibration = each.get("request_mode") == "calibration"
-            likely[place] += -likelihood if is_calibration else likelihood / (1 if is_calibrated else count)
+        likely = _likelihoods(requests, texts, is_calibrated)
         best = int(known.get("predicted_index", max(likely, key=likely.__getitem__)))
         answer = {"picked": options["printed"][best]}
         exact = float(best == right)
@@ -97,3 +89,17 @@ def _row(requests: Sequence[Any], is_calibrated: bool, stats: Any, own: str) -> 
         "came": "" if result.get("success") else f"an error ({shorten(result.get('error', 'no result'), 80)})",
         "own": None if instance.get("perturbation") else {_EXACT: exact, **known}.get(own),
     }
+
+
+def _likelihoods(requests: Sequence[Any], texts: Sequence[str], is_calibrated: bool) -> dict[int, float]:
+    """The likelihood of each option, from the requests that score them one by one."""
+    likely: dict[int, float] = defaultdict(float)
+    for each in requests:
+        place, tokens = each["reference_index"], each["result"]["completions"][0]["tokens"]
+        # The last tokens are those of the option.
+        ends = accumulate(len(token["text"]) for token in reversed(tokens))
+        count = 1 + sum(end < len(texts[place]) for end in ends)
+        likelihood = sum(token["logprob"] for token in tokens[-count:])
+        is_calibration = each.get("request_mode") == "calibration"
+        likely[place] += -likelihood if is_calibration else likelihood / (1 if is_calibrated else count)
+    return likely
