@@ -5,7 +5,7 @@ import os
 import random
 from dataclasses import replace
 from functools import partial
-from itertools import islice, product
+from itertools import islice, permutations, product
 from typing import get_args
 
 import pytest
@@ -219,3 +219,13 @@ def test_the_command(capsys, monkeypatch):
     assert capsys.readouterr().out == "answer: 3. Fog\nrule: a label\n\n정답: >>>3<<<번\n"
     assert main(["read", "--options", "Ice", "--response", "B"]) == 1
     assert "expected 2 to 26" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["lol", "The answer is", "Sorry, I cannot.", "none", "(e)", "dew and", "the fog", "42"]
+)
+def test_a_response_is_read_alike_whatever_order_came_before(text):
+    """What names no option is read once for all orders."""
+    for choices in permutations(CHOICES[0]):
+        found, _ = answer_and_format(doc_of("letter", list(choices)), text, "flexible")
+        assert found == cora.read_answer(text, choices)

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import betaincinv
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics import Estimate, difference
 from lm_eval_cora.metrics.estimate import (
     IN_95_PERCENT,
     REPLICATES,
+    beta_quantile,
     bootstrap,
     bounded,
     clopper_pearson,
@@ -250,3 +252,11 @@ def test_an_interval_of_its_own_is_kept():
     assert Estimate(0.5, 0.1, ends=(0.2, 0.9)).interval == (0.2, 0.9)
     assert Estimate(0.5, 0.1).interval == pytest.approx((0.304, 0.696), abs=1e-5)
     assert not any(map(isfinite, Estimate(0.5, float("nan")).interval))
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 3), (30, 71.5), (1e5, 3.5), (4e6, 1e6), (7, 1e7)])
+def test_quantiles_of_beta_distributions_are_those_of_scipy(a, b):
+    for tail in (0.1, 0.025, 1e-6):
+        x, rest = beta_quantile(a, b, tail)
+        assert x == pytest.approx(betaincinv(a, b, tail), rel=1e-10)
+        assert rest == pytest.approx(1 - x, rel=1e-9)
