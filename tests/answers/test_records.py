@@ -221,11 +221,10 @@ def test_the_command(capsys, monkeypatch):
     assert "expected 2 to 26" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "text", ["lol", "The answer is", "Sorry, I cannot.", "none", "(e)", "dew and", "the fog", "42"]
-)
+@pytest.mark.parametrize("text", ["lol", "The answer is", "Sorry, I cannot.", "none", "(e)", "the fog", "42"])
 def test_a_response_is_read_alike_whatever_order_came_before(text):
     """What names no option is read once for all orders."""
     for choices in permutations(CHOICES[0]):
         found, _ = answer_and_format(doc_of("letter", list(choices)), text, "flexible")
-        assert found == cora.read_answer(text, choices)
+        own = cora.read_answer(text, choices)
+        assert (found.position, found.reason, found.found) == (own.position, own.reason, own.found)
