@@ -129,7 +129,7 @@ def _compiled(text: str) -> Getter:
 
     try:
         if single := _EXPRESSION.match(text):
-            evaluate: Callable[..., Any] = _sandbox().compile_expression(single[1].strip(), undefined_to_none=False)
+            evaluate = _sandbox().compile_expression(single[1].strip(), undefined_to_none=False)
         else:
             evaluate = _sandbox().from_string(text).render
     except (TemplateError, SyntaxError, RecursionError, MemoryError, OverflowError, ValueError) as error:

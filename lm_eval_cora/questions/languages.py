@@ -18,8 +18,7 @@ _ENGLISH = re.compile(r"\b(?:the|of|and|is|which|what|to|in|for)\b", re.IGNORECA
 def read_tables(path: Path) -> dict[str, dict[str, Any]]:
     """Read the tables of languages. The loader in C is ten times as fast, but not in every installation."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    tables: dict[str, dict[str, Any]] = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
-    return tables
+    return dict(yaml.load(path.read_text(encoding="utf-8"), Loader=loader))
 
 
 @cache

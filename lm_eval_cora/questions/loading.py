@@ -42,17 +42,14 @@ class Loaded(NamedTuple):
 def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_prefix: str) -> Loaded:
     """Convert rows to questions."""
     reader = None
-    drafts: list[tuple[str, Any]] = []
+    drafts = list[tuple[str, Any]]()
     for number, (where, row) in enumerate(rows):
         try:
             reader = reader or benchmark.reader(list(row))
             drafts.append((where, reader.read(row, f"{id_prefix}-{number}", where)))
         except MissingColumn as error:  # noqa: PERF203
-            names = [shorten(column, 80) for column in row]
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            raise UserError(
-                f"{benchmark.name}: {where}: {error} The columns are: {', '.join(names[:_SHOWN])}{more}"
-            ) from None
+            names = first_few((shorten(column, 80) for column in row), _SHOWN)
+            raise UserError(f"{benchmark.name}: {where}: {error} The columns are: {names}") from None
         except UnusableQuestion as error:
             drafts.append((where, error))
     if reader is None:
@@ -62,11 +59,11 @@ def collect_questions(benchmark: Benchmark, rows: Iterable[LocatedRow], *, id_pr
     later = iter(finished)
     for where, draft in drafts:
         result = draft if isinstance(draft, UnusableQuestion) else next(later)
-        if not isinstance(result, UnusableQuestion) and result.id in questions:
-            other = f"{result.id!r} is also the id of {questions[result.id][0]}"
-            result = UnusableQuestion("a repeated id", other)
         if isinstance(result, UnusableQuestion):
             left_out.append((where, result))
+        elif result.id in questions:
+            other = f"{result.id!r} is also the id of {questions[result.id][0]}"
+            left_out.append((where, UnusableQuestion("a repeated id", other)))
         else:
             questions[result.id] = where, result
     if benchmark.strict or not questions:
@@ -210,12 +207,12 @@ class QuestionSource:
     def _hub_rows(self, path: str, config: str | None, part: str) -> Iterable[LocatedRow]:
         import datasets  # takes a second; not needed for files
 
-        revision = self._benchmark.source.revision
+        given: dict[str, Any] = {"split": self._split, "revision": self._benchmark.source.revision}
         try:
-            dataset = datasets.load_dataset(path, config, split=self._split, revision=revision)
+            dataset = datasets.load_dataset(path, config, **given)
         except Exception as error:  # the Hub, the network and the disk raise many kinds of errors
-            given = {"config": config, "split": self._split, "revision": revision}
-            details = ", ".join(f"{name} {value!r}" for name, value in given.items() if value)
+            known = {"config": config, **given}.items()
+            details = ", ".join(f"{name} {value!r}" for name, value in known if value)
             advice = self._advice()
             if "gated" in f"{type(error).__name__} {error}".casefold():
                 advice = (
@@ -319,13 +316,12 @@ class ExemplarPool:
         pool = self._pools[self._pool_of(question)]
         if self.as_published:
             return [candidate for candidate in pool if _content(candidate) != asked][:shots]
-        drawn: dict[Any, AnyQuestion] = {}
+        drawn = {asked: question}
         for candidate in in_random_order(pool, "exemplars", question.id, *seeds):
-            if len(drawn) == shots:
+            if len(drawn) > shots:
                 break
-            if (content := _content(candidate)) != asked:
-                drawn.setdefault(content, candidate)
-        return list(drawn.values())
+            drawn.setdefault(_content(candidate), candidate)
+        return list(drawn.values())[1:]
 
     def fewer(self, questions: Iterable[AnyQuestion], shots: int) -> dict[str, int]:
         """Count the exemplars of the questions that have fewer than requested."""

@@ -87,8 +87,9 @@ def _one_of(values: Sequence[str]) -> Check:
     return " or ".join(map(repr, values)), _where(lambda value: value in values)
 
 
-_FLAG: Check = ("true or false", _where(lambda value: isinstance(value, bool)))
-_LINE: Check = ("a text of one line", _line)
+FLAG: Check = ("true or false", _where(lambda value: isinstance(value, bool)))
+LINE: Check = ("a text of one line", _line)
+TEXT: Check = ("a text", _text)
 _ONE: Check = ("1", _where(lambda value: _integer(value) == 1))
 _FROM_0: Check = ("a whole number from 0", _where(lambda value: _integer(value) >= 0))
 _FROM_1: Check = ("a whole number from 1", _where(lambda value: _integer(value) >= 1))
@@ -99,7 +100,7 @@ _SPLIT: Check = ("a split of the dataset", _line)
 _known_repairs = _where(lambda names: set(names) <= set(REPAIRS))
 
 KEYS: dict[str, Check] = {
-    "name": _LINE,
+    "name": LINE,
     "hub": ("the id of a dataset on the Hub, or a list of them", _lines),
     "config": ("a configuration of the dataset, or a list of them", _lines),
     "split": _SPLIT,
@@ -116,17 +117,17 @@ KEYS: dict[str, Check] = {
     "category": _FIELD,
     "cluster": _FIELD,
     "separator": ("a text", _where(lambda value: isinstance(value, str) and value and is_encodable(value))),
-    "shuffle": _FLAG,
+    "shuffle": FLAG,
     "repairs": (f"a list of {', '.join(map(repr, REPAIRS))}", lambda value: _known_repairs(_lines(value))),
     "keep": ("an object with the values to keep of each column", _mapping),
-    "exemplars_within_category": _FLAG,
-    "exemplars_as_published": _FLAG,
+    "exemplars_within_category": FLAG,
+    "exemplars_as_published": FLAG,
 }
 """The keys of a declaration that users may set on the command line, with a check for each value."""
 
 IN_FILES: dict[str, Check] = {
     **KEYS,
-    "open": _FLAG,
+    "open": FLAG,
     "configs": ("a list of configurations, of which the user chooses one", _lines),
     "data_files": _FILES,
     "package_file": ("a file of the package", _line),
@@ -134,7 +135,7 @@ IN_FILES: dict[str, Check] = {
     "options": ("the smallest and the largest number of options", lambda value: tuple(_two_integers(value))),
     "published_rows": _FROM_1,
     "score_templates": ("a folder of the harness' SCORE tasks", _line),
-    "macro_average": _FLAG,
+    "macro_average": FLAG,
     "nota_text": ("a text, or a text for each configuration", lambda value: value),
 }
 """The keys that task files may set."""
@@ -185,7 +186,7 @@ OPTIONS: dict[str, Option] = {
         "Subjects of `cora_mmlu_redux`, or the language of `cora_global_mmlu`, which is required.",
         "all subjects",
     ),
-    "nota_text": Option(*_LINE, 'Text of the option "None of the above".'),
+    "nota_text": Option(*LINE, 'Text of the option "None of the above".'),
     "option_references": Option(
         *_one_of(get_args(OptionReferences)),
         "What happens to [options that refer to others](../tasks/README.md#options-that-refer-to-others), such as "
@@ -216,7 +217,7 @@ OPTIONS: dict[str, Option] = {
         "equal prompts](metrics.md#equal-prompts). No other metric counts the repeats.",
     ),
     "request_seeds": Option(
-        *_FLAG,
+        *FLAG,
         "Whether each request has a seed, a different one for each sample.",
         "true for APIs with a seed parameter and for replicas of vLLM, else false",
     ),

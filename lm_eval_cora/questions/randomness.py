@@ -31,7 +31,7 @@ def distinct_orders(items: Sequence[T], count: int, *key: str | int) -> list[tup
 
 def in_random_order(items: Sequence[T], *key: str | int) -> Iterator[T]:
     """Yield the items in random order, uniformly, with one draw per item; the first few do not depend on the others."""
-    moved: dict[int, int] = {}  # Fisher-Yates shuffle of the indices; `moved` has the index now at a place
+    moved = dict[int, int]()  # Fisher-Yates shuffle of the indices; `moved` has the index now at a place
     for place in range(len(items)):
         drawn = place + draw(len(items) - place, *key, place)
         yield items[moved.get(drawn, drawn)]

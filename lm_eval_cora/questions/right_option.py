@@ -48,8 +48,8 @@ def meanings(answer: Any, draft: Draft, first: int = 0) -> Meanings:
     if (bare := _bare(answer)) is None:
         return {}
     text = str(answer).strip()
-    found: dict[Reading, int] = {}
-    if labels is not None and (place := _only(text, labels, bare)) is not None:
+    found = {}
+    if (place := _only(text, labels or (), bare)) is not None:
         found[LABEL] = place
     if bare.isascii() and bare.upper() in list(LETTERS[: len(options)]):
         found[LETTER] = LETTERS.index(bare.upper())
@@ -110,10 +110,9 @@ class AnswerKey:
         found = list(map(self._meanings, drafts))
         readable = [one for one in found if one]
         allowed = frozenset(READINGS if readable else ()).intersection(*readable)
-        if any(LABEL in one for one in readable):
-            _check_labels(drafts, found, name)
-            allowed = frozenset([LABEL])
-        notes = self._suspicious_numbers(drafts, allowed, name)
+        if has_labels := any(LABEL in one for one in readable):  # of indices from 0, labels from 1 would be most
+            allowed &= {LABEL}
+        notes = [] if has_labels else self._suspicious_numbers(drafts, allowed, name)
         if readable and not allowed:
             _raise_for_mixture(drafts, found, name)
         return [self._place(draft, one, allowed, name) for draft, one in zip(drafts, found, strict=True)], notes
@@ -129,7 +128,7 @@ class AnswerKey:
     def _place(self, draft: Draft, found: Meanings, allowed: frozenset[Reading], name: str) -> int | UnusableQuestion:
         """Return the index of the right option, or why there is none."""
         places = {0} if self.reading == FIRST else {*found.values()}
-        if len(places) > 1 or allowed == {LABEL}:
+        if len(places) > 1:
             places = {place for reading, place in found.items() if reading in allowed}
         if len(places) > 1:
             readings = " and ".join(f"{reading} of option {place}" for reading, place in found.items())
@@ -162,7 +161,7 @@ class AnswerKey:
 
     def _suspicious_numbers(self, drafts: Sequence[Draft], allowed: frozenset[Reading], name: str) -> list[str]:
         """Check for indices from another number: more lie just beyond one end of the range than at the opposite end."""
-        if allowed & {LABEL, TEXT, LETTER} or self.reading not in (None, INDEX):
+        if allowed & {TEXT, LETTER} or self.reading not in (None, INDEX):
             return []
         first = self.first or 0
         bare = [(_bare(_alone(draft.answer)) or "", draft) for draft in drafts]
@@ -177,37 +176,23 @@ class AnswerKey:
                 f"count from {begin}. If they do, set 'answer_from': {begin}"
             )
         inside = [each for each in numbers if 0 < each[0] < len(each[1].options)]
-        is_known = self.first is not None or from_begin[0] > 0
-        if is_known or not inside:
+        if self.first is not None or from_begin[0] or not inside:
             return []
         number, draft = inside[0]
-        note = (
+        return [
             f"no answer is 0, so they may count from 1 ({draft.where} is read as {shown(draft.options[number])}, "
             f"not as {shown(draft.options[number - 1])}). If they do, set 'answer_from': 1; otherwise set "
             "'answer_from': 0"
-        )
-        return [note]
+        ]
 
 
 def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> NoReturn:
     """Raise an error because no reading fits all answers, such as a letter in one row and an index in another."""
-    kinds: dict[Reading, str] = {}
-    for draft, one in zip(drafts, found, strict=True):
-        for reading in one:
-            kinds.setdefault(reading, f"{draft.where}: {shown(draft.answer)}")
+    answers = [f"{draft.where}: {shown(draft.answer)}" for draft in drafts]
+    pairs = zip(answers[::-1], found[::-1], strict=True)
+    kinds = {reading: answer for answer, one in pairs for reading in one}  # the first answer of each
     listed = ", ".join(f"{reading} ({example})" for reading, example in kinds.items())
     raise UserError(
         f"{name}: the answers are of different kinds: {listed}. Write all answers in the same way, or set 'answer_is' "
         f"to the kind to read: {' or '.join(map(repr, kinds))}"
     )
-
-
-def _check_labels(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> None:
-    """Raise an error if only some answers are labels: of indices from 0, labels from 1 would be most."""
-    for draft, one in zip(drafts, found, strict=True):
-        if one and LABEL not in one:
-            raise UserError(
-                f"{name}: {draft.where}: expected a label ({shorten(', '.join(draft.labels or ()), 80)}), as in other "
-                f"rows, got {shown(draft.answer)}, the {next(iter(one))} of an option. Set 'answer_is' to the "
-                f"kind of the answers: {' or '.join(map(repr, (LABEL, *one)))}"
-            )

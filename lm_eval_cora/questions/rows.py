@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from itertools import islice
@@ -57,10 +57,8 @@ def read_rows(source: Any) -> Iterator[LocatedRow]:
                 f"{path} ends in {path.suffix!r}, expected {', '.join(_READERS)}. Save a spreadsheet as .csv, unpack "
                 "an archive, and name a text file after its format"
             )
-        names: list[str] = []
-        with suppress(OSError, ValueError):
-            names = [name for name in os.listdir(path.parent) if Path(name).suffix.lower() in _READERS]
-        meant = did_you_mean(path.name, names)
+        others = path.parent.glob("*")
+        meant = did_you_mean(path.name, (other.name for other in others if other.suffix.lower() in _READERS))
         raise UserError(f"data_files: {problem}{meant and '.'}{meant}")
     except (OSError, RuntimeError) as error:  # RuntimeError: the home folder of an unknown user
         raise UserError(f"data_files: cannot read {source}: {error}. Check the path and its permissions.") from error
@@ -212,16 +210,9 @@ def _parquet(path: Path) -> Iterator[LocatedRow]:
     import pyarrow  # a dependency of datasets; slow to import, and only needed here
     import pyarrow.parquet
 
-    try:
+    with _readable(path):
         _check_names(pyarrow.parquet.read_schema(path).names, path.name)
         rows = pyarrow.parquet.read_table(path).to_pylist()
-    except UserError:
-        raise
-    except Exception as error:  # many types, for example for a date out of range or an unknown time zone
-        raise UserError(
-            f"data_files: cannot read {path}: {described(error)}. Write the parquet file again, with columns of "
-            "texts, numbers and lists only."
-        ) from error
     for number, row in enumerate(rows):
         yield f"{path.name} row {number}", _plain(row)
 
@@ -243,9 +234,9 @@ def _table(source: Any) -> Iterator[LocatedRow]:
                 f"{', '.join(map(repr, source))}. Pass one of them: dataset['test']."
             )
         (source,) = source.values()
-    with _readable(source):
+    with _readable(f"the rows of the {source_name(source)}"):
         if is_dataset:
-            rows: Iterable[Mapping[Any, Any]] = source.with_format(None)
+            rows = source.with_format(None)
         elif is_frame(source):
             columns = columns_of(source)
             rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
@@ -261,16 +252,15 @@ def _table(source: Any) -> Iterator[LocatedRow]:
 
 
 @contextmanager
-def _readable(source: Any) -> Iterator[None]:
+def _readable(what: object) -> Iterator[None]:
     """Turn an error of another library into one of the user."""
     try:
         yield
     except UserError:
         raise
-    except Exception as error:  # many types, for example for an image that cannot be decoded or deep nesting
+    except Exception as error:  # many types, for example for an unknown time zone, a broken image or deep nesting
         raise UserError(
-            f"data_files: cannot read the rows of the {source_name(source)}: {described(error)}. Keep only "
-            "columns of texts, numbers and lists."
+            f"data_files: cannot read {what}: {described(error)}. Keep only columns of texts, numbers and lists."
         ) from error
 
 
@@ -306,7 +296,7 @@ def columns_of(frame: Any) -> dict[str, list[Any]]:
     """The columns of a pandas DataFrame, with plain Python values."""
     names = [str(name) for name in frame.columns]
     _check_names(names, "the DataFrame")
-    with _readable(frame):
+    with _readable("the rows of the DataFrame"):
         return {name: list(map(_plain, frame.iloc[:, place].tolist())) for place, name in enumerate(names)}
 
 

@@ -32,7 +32,7 @@ after them. A filler does not begin with them, so it is not such a word, its plu
 def fillers(number: int, taken: Iterable[str], *key: str | int) -> tuple[str, ...]:
     """Make different words without meaning, such as "Tuvozur", that do not occur in the texts `taken` in any case."""
     text = "\n".join(taken).casefold()
-    words: list[str] = []
+    words = list[str]()
     drawn = (_word(*key, "filler", attempt) for attempt in count())
     while len(words) < number:
         lowered = (word := next(drawn)).casefold()

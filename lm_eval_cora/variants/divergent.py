@@ -3,7 +3,7 @@
 from lm_eval_cora.questions.question import NOTA, Question
 from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, kept, letters, orders, shuffled, source_options
 from lm_eval_cora.variants.template import LETTER
-from lm_eval_cora.variants.variant import Altered, PrintedOption, Probe, Variant, variants_of
+from lm_eval_cora.variants.variant import Altered, Probe, Variant, variants_of
 
 NAME = "divergent"
 WITH_NOTA = "with_nota"
@@ -45,7 +45,7 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
 
     Source: CoRA, section 5; 26 variants for five options.
     """
-    nota: PrintedOption = (NOTA, nota_text)
+    nota = (NOTA, nota_text)
     options = source_options(question, nota_text)
     right = options[question.answer][0]
     distractors = [position for position in range(len(options)) if position != question.answer]
@@ -56,7 +56,7 @@ def divergent(question: Question, *, seed: int = 0, nota_text: str = "None of th
         DECOUPLED: decoupled,
         DECOUPLED_WITH_NOTA: [[*pair, nota] for pair in decoupled],
     }
-    altered: list[Altered] = []
+    altered = list[Altered]()
     for kind, members in arrangements.items():
         altered += [letters(kind, member, right) for member in members]
         for member in members:

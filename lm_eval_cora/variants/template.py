@@ -1,7 +1,8 @@
 """The prompts of the answer formats, and the templates of benchmarks and users that replace them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -9,7 +10,8 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.question import LETTERS, is_encodable, lettered, shorten, shown
+from lm_eval_cora.questions.options import FLAG, LINE, TEXT, check_values
+from lm_eval_cora.questions.question import LETTERS, lettered, shorten, shown
 
 if TYPE_CHECKING:  # Jinja is slow to import, and answers are scored without prompts
     from jinja2 import Template as JinjaTemplate
@@ -20,10 +22,7 @@ LETTER, BEST_ANSWER, YES_NO, SELECT_ALL, BOXED = "letter", "best_answer", "yes_n
 READ_AFTER = {BEST_ANSWER: "best answer is", BOXED: r"\boxed"}
 _WITHOUT_INSTRUCTION = {YES_NO: "claim"}  # the names of prompts without the instruction; otherwise "question"
 
-_OPTION = "\n{letter}. {option}"
-_FIELDS = {"question", "options", "letters", "category"}
-_OPTION_FIELDS = {"letter", "option"}
-_KEYS = {"name", "prompt", "options_format", "fixed"}
+_KEYS = {"name": LINE, "prompt": TEXT, "options_format": TEXT, "fixed": FLAG}
 
 
 @cache
@@ -67,7 +66,7 @@ class Template:
 
     name: str  # also the kind of the variant, in the prompts probe
     prompt: str  # with {question} and, as needed, {options}, {letters} ("A, B or C") and {category}
-    options_format: str = _OPTION  # with {letter} and {option}; options are joined without a separator
+    options_format: str = "\n{letter}. {option}"  # with {letter} and {option}; options are joined without a separator
 
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
         """Render the prompt for a question."""
@@ -148,14 +147,19 @@ def make_templates(entries: object, *, has_options: bool) -> Templates:
     """Check templates, and name those without a name."""
     if not isinstance(entries, list) or not entries:
         raise UserError(f"expected a list of templates, got {shown(entries)}")
-    templates = []
+    templates, fixed = list[Template](), list[Template]()
     for number, entry in enumerate(entries, 1):
-        try:
-            template = _make(entry, number, has_options)
-        except (TypeError, ValueError) as error:
-            raise UserError(f"template {number}: {error}") from None
+        place = f"template {number}"
+        if not isinstance(entry, Mapping) or "prompt" not in entry:
+            raise UserError(f"{place}: expected an object with a string 'prompt', got {shown(entry)}")
+        keys = check_values(entry, _KEYS, place=place, what="key")
+        is_fixed, name = keys.pop("fixed", False), f"{number}_{place_of_question(keys['prompt'])}"
+        template = Template(**{"name": name, **keys})
+        once = ("question", "options")[: 1 + has_options]
+        _check_fields(f"{place}: 'prompt'", template.prompt, once, ("letters", "category"))
+        _check_fields(f"{place}: 'options_format'", template.options_format, ("letter", "option"))
         templates.append(template)
-    fixed = [template for template, entry in zip(templates, entries, strict=True) if entry.get("fixed")]
+        fixed += [template] * is_fixed
     names = [template.name for template in templates]
     if len(set(names)) < len(names):
         raise UserError(f"two templates have the same name: {', '.join(names)}")
@@ -164,42 +168,24 @@ def make_templates(entries: object, *, has_options: bool) -> Templates:
     return Templates(tuple(templates), (fixed or templates)[0])
 
 
-def _make(entry: Any, number: int, has_options: bool) -> Template:
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("prompt"), str):
-        raise ValueError(f"expected an object with a string 'prompt', got {shown(entry)}")
-    if unknown := sorted(map(str, entry.keys() - _KEYS)):
-        raise ValueError(f"unknown key {unknown[0]!r}; expected {', '.join(sorted(_KEYS))}")
-    prompt, option = entry["prompt"], entry.get("options_format", _OPTION)
-    name = entry.get("name", f"{number}_{place_of_question(prompt)}")
-    is_named = isinstance(name, str) and name.strip()
-    if not is_named or not isinstance(option, str):
-        raise ValueError(
-            f"expected a non-empty string 'name' and a string 'options_format', got {shown(name)} and {shown(option)}"
-        )
-    if not all(map(is_encodable, (prompt, option, name))):
-        raise ValueError("text that is not valid Unicode")
-    fields = _fields(prompt, _FIELDS)
-    for field, times in (("question", 1), ("options", int(has_options))):
-        if fields.count(field) != times:
-            raise ValueError(f"expected {{{field}}} {times} times, it stands there {fields.count(field)}")
-    if has_options and sorted(_fields(option, _OPTION_FIELDS)) != sorted(_OPTION_FIELDS):
-        raise ValueError(f"'options_format': expected {{letter}} and {{option}} once each, got {shown(option)}")
-    return Template(name.strip(), prompt, option)
-
-
-def _fields(text: str, allowed: set[str]) -> list[str]:
-    """Return the fields of a template: bare names, because Python would look up `{question.__class__}`."""
+def _check_fields(where: str, text: str, once: Collection[str], at_will: Collection[str] = ()) -> None:
+    """Check the fields of a template: bare names, because Python would look up `{question.__class__}`."""
+    allowed = {*once, *at_will}
     expected = f"expected {', '.join(f'{{{name}}}' for name in sorted(allowed))}. Double all other braces."
     try:
         parts = list(Formatter().parse(text))
     except ValueError as error:
-        raise ValueError(f"{error}; {expected}") from None
-    for _, field, form, conversion in parts:
-        is_bare = field in allowed and not (form or conversion)
-        if field is not None and not is_bare:
-            written = field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
-            raise ValueError(f"unknown field {{{written}}}; {expected}")
-    return [field for _, field, *_ in parts if field is not None]
+        raise UserError(f"{where}: {error}; {expected}") from None
+    found = Counter(
+        field + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
+        for _, field, form, conversion in parts
+        if field is not None
+    )
+    if unknown := found.keys() - allowed:
+        raise UserError(f"{where}: unknown field {{{min(unknown)}}}; {expected}")
+    for field in once:
+        if found[field] != 1:
+            raise UserError(f"{where}: expected {{{field}}} once, it stands there {found[field]} times")
 
 
 def place_of_question(prompt: str) -> str:

@@ -207,7 +207,7 @@ def test_the_error_names_a_harness_without_templates(change, said, tmp_path, mon
     [
         (None, "No such file"),
         ("{", "Expecting property name"),
-        ('[{"prompt": "{question}"}]', r"template 1: expected \{options\} 1 times, it stands there 0"),
+        ('[{"prompt": "{question}"}]', r"template 1: 'prompt': expected \{options\} once, it stands there 0 times"),
     ],
 )
 def test_an_invalid_file_of_the_user_is_an_error(text, said, tmp_path):
