@@ -188,9 +188,10 @@ class AnswerKey:
 
 def _raise_for_mixture(drafts: Sequence[Draft], found: Sequence[Meanings], name: str) -> NoReturn:
     """Raise an error because no reading fits all answers, such as a letter in one row and an index in another."""
-    answers = [f"{draft.where}: {shown(draft.answer)}" for draft in drafts]
-    pairs = zip(answers[::-1], found[::-1], strict=True)
-    kinds = {reading: answer for answer, one in pairs for reading in one}  # the first answer of each
+    kinds = dict[Reading, str]()
+    for draft, one in zip(drafts, found, strict=True):
+        for reading in one:
+            kinds.setdefault(reading, f"{draft.where}: {shown(draft.answer)}")
     listed = ", ".join(f"{reading} ({example})" for reading, example in kinds.items())
     raise UserError(
         f"{name}: the answers are of different kinds: {listed}. Write all answers in the same way, or set 'answer_is' "

@@ -109,7 +109,7 @@ def test_all_rows_decide_what_one_row_leaves_open(answers, choices, declaration,
     [
         (["1", "2"], DIGITS, {}, ("mine: ", "line 1: ", "'1'", "index", "text", "'answer_is'")),
         # With indices from 0 and the labels 1 to 4, three of four indices would be read as labels.
-        ([0, 1, 2, 3], LABELLED, {}, ("mine: ", "label (line 2: 1)", "index (line 1: 0)", "'label' or 'index'")),
+        ([0, 1, 2, 3], LABELLED, {}, ("mine: ", "index (line 1: 0)", "label (line 2: 1)", "'index' or 'label'")),
         # "1" may be an index from 0, an index from 1, or an undeclared label.
         (["A", "B", "1", "2"], [*ICE, "Sun"], {}, ("mine: ", "letter (line 1: 'A')", "index (line 3: '1')")),
         (["Ice", "Fog", "2"], ICE, {"answer_is": "text"}, ("1 of 3 rows", "line 3: ", "'2' is not the text of one")),
