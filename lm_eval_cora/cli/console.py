@@ -80,7 +80,7 @@ _SHARED: dict[str, tuple[str, str | None, str, dict[str, Any]]] = {
     "out": (
         "out",
         "OUT",
-        "the --output_path of a run with --log_samples, or files in it; or a file of answers (see score)",
+        "samples of the harness (the --output_path of a run with --log_samples), logs or answers: all that score reads",
         {"nargs": "+"},
     ),
     "select": (
