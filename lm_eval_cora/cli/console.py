@@ -80,7 +80,7 @@ _SHARED: dict[str, tuple[str, str | None, str, dict[str, Any]]] = {
     "out": (
         "out",
         "OUT",
-        "samples of the harness (the --output_path of a run with --log_samples), logs or answers: all that score reads",
+        "samples of any task (the --output_path of a run with --log_samples), logs or answers, as for score",
         {"nargs": "+"},
     ),
     "select": (
