@@ -199,8 +199,10 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
     key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))
-    several = {name: kept if isinstance(kept, list | tuple) else [kept] for name, kept in keys.pop("keep", {}).items()}
-    keep = {column: frozenset(map(str, kept)) for column, kept in several.items()}
+    keep = {
+        column: frozenset(map(str, kept if isinstance(kept, list | tuple) else [kept]))
+        for column, kept in keys.pop("keep", {}).items()
+    }
     return Columns(name=name, key=key, keep=keep, published=published, shuffle_key=shuffle_key, fields=fields, **keys)
 
 
@@ -226,10 +228,15 @@ class Data(NamedTuple):
         known = {key: value for key, value in zip(("name", "questions"), self, strict=True) if value}
         return {"benchmark": known} if known else {}
 
+    def name_beside(self, task: str) -> str:
+        """The name, unless that of the task contains it; a file such as order.jsonl may be named like a probe."""
+        is_in_name = f"{task.removeprefix('cora_')}_".startswith(f"{self.name}_")
+        return "" if is_in_name else self.name
+
     def in_signature(self, task: str) -> dict[str, str]:
         """Return the parts of a signature. The name is omitted if the name of the task contains it."""
-        name = "" if is_in_task_name(self.name, task) else self.name
-        return {key: value for key, value in zip(OF_THE_DATA, (name, self.digest), strict=True) if value}
+        values = zip(OF_THE_DATA, (self.name_beside(task), self.digest), strict=True)
+        return {key: value for key, value in values if value}
 
     def __str__(self) -> str:
         return " ".join(filter(None, self)) or "unknown questions"
@@ -237,8 +244,3 @@ class Data(NamedTuple):
     def differs_from(self, other: Data) -> bool:
         """Whether the questions are known to differ, by their digests only: files may have different names."""
         return bool(self.digest and other.digest) and self.digest != other.digest
-
-
-def is_in_task_name(benchmark: str, task: str) -> bool:
-    """Whether the name of a task contains the name of its benchmark, not just that of a file such as order.jsonl."""
-    return f"{task.removeprefix('cora_')}_".startswith(f"{benchmark}_")

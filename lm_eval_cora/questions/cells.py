@@ -132,7 +132,7 @@ _VALUE = re.compile(
 )
 _END_OF_CALL = re.compile(r"(?:,\s*(?:dtype=(?:\w+|'[^']*')|shape=\([\d, ]*\))\s*)*\)")
 _COLON = re.compile(r"\s*:")
-_BETWEEN = re.compile(r"(?P<space>\s*)(?P<comma>,?)\s*")
+_BETWEEN = re.compile(r"\s*(?P<comma>,)\s*|\s*(?P<last>(?=[\])}]))|(?P<space>\s)\s*")
 
 
 def parse_literal(text: str) -> Any:
@@ -180,9 +180,8 @@ def _bracket(text: str, end: int, opening: str) -> tuple[Any, int]:
             pairs[item], end = _value(text, colon.end())
         between = _at(end, text, _BETWEEN)
         end = between.end()
-        if between["comma"] or text[end : end + 1] != _CLOSING[opening]:
-            separators.add(between["comma"] or (between["space"] and " "))
-    in_parentheses = opening == "(" and len(items) == 1 and not separators
-    if in_parentheses or separators not in (set(), {","}, {" "} if opening == "[" else {","}):
+        separators.add(between.lastgroup)
+    in_parentheses = opening == "(" and separators == {"last"}
+    if in_parentheses or separators >= {"comma", "space"} or ("space" in separators and opening != "["):
         raise ValueError(text)
     return {"[": items, "(": tuple(items), "{": pairs}[opening], end + 1

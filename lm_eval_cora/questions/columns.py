@@ -253,8 +253,7 @@ class ColumnReader:
     """Converts rows with known columns to questions in two steps, because some decisions depend on all rows."""
 
     def __init__(self, columns: Columns, names: Sequence[str], beyond: str | None) -> None:
-        self._columns, self._names, self._beyond = columns, names, beyond
-        self._filled: set[str] = set()
+        self._columns, self._beyond = columns, beyond
         self._repairs = [REPAIRS[name] for name in columns.repairs]
         self._keep = [(column, Field(column).getter(names), values) for column, values in columns.keep.items()]
         self._get = {part: [one.getter(names) for one in each] for part, each in columns.fields.items()}
@@ -267,7 +266,6 @@ class ColumnReader:
 
     def read(self, row: Row, default_id: str, where: str) -> Draft:
         """Extract the parts of a question from a row."""
-        self._filled.update(name for name, cell in row.items() if not is_blank(cell))
         for column, get, values in self._keep:
             value = get(row)
             if str(int(value) if isinstance(value, float) and value.is_integer() else value) not in values:
@@ -311,23 +309,10 @@ class ColumnReader:
         key = columns.key if "answer" in columns.fields else AnswerKey(reading=FIRST)
         plain, keyed, notes = drafts, drafts, list[str]()
         if not columns.published:
-            self._check_filled()
             plain, keyed, notes = without_labels(drafts)
         places, more = key.settle(keyed, columns.name)
         results = [self._question(draft, place) for draft, place in zip(plain, places, strict=True)]
         return results, [*notes, *more, *([] if columns.published else _suspicions(drafts, results))]
-
-    def _check_filled(self) -> None:
-        """Raise an error if the column of the question, the choices or the answer is empty in every row."""
-        for part in _USUAL:
-            fields = self._columns.fields.get(part, ())
-            column = find_column(fields[0].text, self._names) if len(fields) == 1 else None
-            if column is not None and column not in self._filled:
-                others = ", ".join(repr(name) for name in self._names if name in self._filled)
-                raise UserError(
-                    f"{self._columns.name}: the column {column!r} is empty in every row. Set {part!r} to a column "
-                    f"with values: {others}"
-                )
 
     def _question(self, draft: Draft, place: int | UnusableQuestion) -> Result:
         if isinstance(place, UnusableQuestion):

@@ -78,8 +78,6 @@ class Question:
     def __post_init__(self) -> None:
         _normalise(self)
         where, count = f"in {shorten(self.stem)!r}", len(self.choices)
-        if not count:
-            raise UnusableQuestion("no options", where)
         if count < 2:
             raise UnusableQuestion("fewer than two options", f"{count} {where}")
         if count > MAX_OPTIONS:

@@ -60,20 +60,6 @@ def own_labels(options: Sequence[str]) -> tuple[list[str], tuple[str, ...]] | No
     return labels, plain
 
 
-def without_lone_mark(stem: str) -> str:
-    """Remove a quotation mark at the end of a question if the number of quotation marks is odd."""
-    text = stem.rstrip()
-    return text[:-1] if text.endswith('"') and text.count('"') % 2 else stem
-
-
-def without_marks_on_lines(options: Sequence[str]) -> tuple[str, ...]:
-    """Remove the last line of an option if it is only a quotation mark."""
-    texts = [(option, option.rstrip(), option.rstrip().removesuffix('"').rstrip()) for option in options]
-    return tuple(
-        before if text.endswith('"') and "\n" in text[len(before) : -1] else option for option, text, before in texts
-    )
-
-
 def without_line_ends(options: Sequence[str]) -> tuple[str, ...]:
     r"""Remove the "rn" that remains of "\r\n" at the end of options, if three or more of a question have it."""
     plain = tuple(re.sub(r"(?<=[a-z])rn\Z", "", option) for option in options)
@@ -82,11 +68,10 @@ def without_line_ends(options: Sequence[str]) -> tuple[str, ...]:
 
 
 class Repair(NamedTuple):
-    """Rules for the stem and for each option, and functions for the whole stem and for all options together."""
+    """Rules for the stem and for each option, and a function for all options together."""
 
     stem: tuple[Rule, ...] = ()
     each: tuple[Rule, ...] = ()
-    whole: Callable[[str], str] | None = None
     together: Callable[[Sequence[str]], tuple[str, ...]] | None = None
 
 
@@ -118,7 +103,11 @@ REPAIRS: dict[str, Repair] = {
     "escapes": _everywhere((_BROKEN_COMMAND, lambda found: "\\" + _ESCAPED[found[0]])),
     # Cyrillic letters in place of Latin and Greek ones: in one question only the right answer had the Greek letter.
     "lookalikes": _everywhere((re.compile("[АОНаеіорсухѕк]"), lambda found: found[0].translate(_LOOKALIKES))),
-    "lone_marks": Repair(whole=without_lone_mark, together=without_marks_on_lines),
+    # A quotation mark at the end of a question with an odd number of them, or alone on the last line of an option.
+    "lone_marks": Repair(
+        stem=((re.compile(r'"\s*\Z'), lambda found: found[0] if found.string.count('"') % 2 == 0 else ""),),
+        each=((re.compile(r'(?<!\s)(\s+)"\s*\Z'), lambda found: "" if "\n" in found[1] else found[0]),),
+    ),
     "line_ends": Repair(together=without_line_ends),
     "own_letters": Repair(together=without_own_letters),
     # A range such as 1-10 that a spreadsheet converted to a date ("10-Jan").
@@ -134,11 +123,8 @@ REPAIRS: dict[str, Repair] = {
 
 
 def repaired_stem(text: str, repairs: Sequence[Repair]) -> str:
-    """Repair a stem: apply all rules, then the functions."""
-    text = repaired(text, [rule for repair in repairs for rule in repair.stem])
-    for repair in repairs:
-        text = repair.whole(text) if repair.whole else text
-    return text
+    """Repair a stem by all rules."""
+    return str(repaired(text, [rule for repair in repairs for rule in repair.stem]))
 
 
 def repaired_options(texts: Sequence[str], repairs: Sequence[Repair]) -> tuple[str, ...]:

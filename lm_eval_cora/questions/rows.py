@@ -115,11 +115,8 @@ def _json(path: Path) -> Iterator[LocatedRow]:
     text, items = io.StringIO(_text(path), newline=None).read(), None  # every line ends in the same way
     with suppress(UserError):
         items = _items(_parse(text, path.name))
-    is_json = path.suffix.lower() == ".json"
-    lines = r"\s*\{.*\}[ \t]*$" if is_json else r"\s*\{"
+    lines = r"\s*\{.*\}[ \t]*$" if path.suffix.lower() == ".json" else r"\s*\{"
     if items is None and re.match(lines, text, re.MULTILINE):
-        if is_json:
-            logger.info(f"data_files: {path.name} contains one object per line and is read as JSON lines")
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 yield _row(f"{path.name} line {number}", _parse(line.rstrip(), path.name, number))

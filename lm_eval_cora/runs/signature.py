@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data, is_in_task_name
+from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
 
 
 def family_of(task: str, probe: str) -> str:
@@ -25,9 +25,8 @@ def data_labels(runs: Sequence[tuple[str, str, Data]]) -> list[str]:
     digests = Counter((family, name) for family, name, _ in known)
     labels = []
     for task, family, data in runs:
-        name = "" if is_in_task_name(data.name, task) else data.name
         digest = data.digest if digests[family, data.name] > 1 else ""
-        labels.append(" ".join(filter(None, (name, digest))))
+        labels.append(" ".join(filter(None, (data.name_beside(task), digest))))
     return labels
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.variants import alterations
-from lm_eval_cora.variants.alterations import KINDS, ORIGINAL, shuffled, with_options
+from lm_eval_cora.variants.alterations import KINDS, REPLACED, SELECT_ALL
 from lm_eval_cora.variants.template import LETTER
 from lm_eval_cora.variants.variant import Probe, Setting, Variant, variants_of
 
@@ -59,9 +59,6 @@ def _expand(question: Question, setting: Setting) -> list[Variant]:
     return [replace(variants[draw(len(variants), seed, question.id, NAME, "variants")], ordinal=0, variants=1)]
 
 
-_OTHERS = (alterations.NOTA_ANSWER, alterations.TRUE_OR_FALSE_RIGHT, alterations.TRUE_OR_FALSE_WRONG)
-_KINDS = (ORIGINAL, shuffled(ORIGINAL), *map(with_options, alterations.COUNTS), *_OTHERS)
-
 PLUS = Probe(
     name=NAME,
     study="MCQA+",
@@ -69,7 +66,7 @@ PLUS = Probe(
     "true-or-false questions (MCQA+)",
     expand=_expand,
     formats={"generate": LETTER, "loglikelihood": LETTER},
-    kinds={kind: KINDS[kind] for kind in _KINDS},
+    kinds={kind: meaning for kind, meaning in KINDS.items() if kind not in (SELECT_ALL, REPLACED)},
     options=("variants",),
     hardest_first=alterations.HARDEST_FIRST,
     ranked_by=("cora", "mcqa_plus_sampled", "acc"),

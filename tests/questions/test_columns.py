@@ -72,11 +72,6 @@ REFUSED = [
             ({"names": [1, 0, 0]}, "repeated labels: 1, 0, 0"),
         )
     ),
-    *(
-        ({}, [{empty: blank, "other": "x"} for blank in ("", None, " ")],
-         (f"{empty!r} is empty in every row", f"Set {empty!r}", "'other'"))
-        for empty in ("question", "choices", "answer")
-    ),
     ({"keep": {"kind": "good"}}, [{"kind": "ok"}] * 2, ("'keep'", ": 2 with kind 'ok' (line 1, line 2)")),
     # Options that are equal behind their labels
     ({}, [{"choices": ["A)6", "B)6", "C)8"]}], ("line 1: an option equal to the right one: '6' occurs twice",)),

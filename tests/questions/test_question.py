@@ -6,7 +6,7 @@ from lm_eval_cora.questions.question import Question, UnusableQuestion, shorten
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"choices": ()}, "no options: in 'What is frozen water?'"),
+        ({"choices": ()}, "fewer than two options: 0 in"),
         ({"choices": ("Ice",)}, "fewer than two options: 1 in"),
         ({"choices": tuple(map(str, range(27)))}, "more than 26 options: 27 in"),
         ({"answer": 3}, "an answer outside the options: index 3 of 3 options"),

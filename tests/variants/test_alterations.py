@@ -67,13 +67,6 @@ def test_fillers_can_be_said_and_differ(count, more, seed, question):
     assert fillers(count + more, [], seed, question)[:count] == words
 
 
-def test_no_english_word_contains_an_unheard_syllable():
-    english_words = pytest.importorskip("english_words")
-    words = english_words.get_english_words_set(["web2", "gcide"], alpha=True, lower=True)
-    assert len(words) > 200_000
-    assert not [word for word in words if any(unheard in word for unheard in UNHEARD)]
-
-
 def test_no_filler_is_a_word_or_a_name():
     """The whole space of fillers, compared with dictionaries and with the words in texts of 27 languages."""
     possible = {word for word in SPACE if word[:5] not in HEARD}
@@ -147,8 +140,6 @@ def test_the_text_of_nota_and_the_seed(make, kinds):
     # Category and right answer do not change the orders.
     moved = Question(WATER.id, WATER.stem, WATER.choices, 3, "weather")
     assert printed_by_kind(make(moved, seed=3))["shuffled"] == printed_by_kind(alone)["shuffled"]
-    few = {printed_by_kind(make(WATER, seed=seed)).get("options_3", [()])[0] for seed in range(9)}
-    assert few == ({()} if make is divergent else {(0, 1, 2), (0, 1, 3), (1, 2, 3)})
 
 
 @pytest.mark.parametrize(("make", "several_orders"), [(plus, False), (revas, True)])

@@ -91,17 +91,6 @@ def test_all_is_wrong():
     assert printed["nota_answer"] == ("Fog", ALL, "None of the above")
 
 
-def test_none_is_right_or_wrong():
-    for answer, pair in ((0, (0, NOTA)), (2, (0, NOTA))):
-        variants = made(("Ice", "Fog", NONE), answer)
-        printed = [variant.printed for variant in variants]
-        assert all(one.count(NOTA) <= 1 for one in printed)
-        assert pair in printed
-        assert all(one[-1] == NOTA for one in printed if NOTA in one)
-        (nota,) = [one for one in made(("Ice", "Fog", NONE), answer, "plus") if one.kind == "nota_answer"]
-        assert (nota.printed[-1], nota.answer) == (NOTA, NOTA)
-
-
 def test_the_order_probe_moves_the_other_options():
     printed = [variant.printed for variant in made((NONE, "Ice", "Fog", "Dew"), 1, "order")]
     assert printed == [(1, 2, 3, 0), (0, 1, 2, 3), (3, 2, 1, 0)]

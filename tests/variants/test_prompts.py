@@ -29,13 +29,6 @@ def test_a_variant_for_each_template_and_the_fixed_one_is_the_original(fixed):
     assert {variant.printed for variant in variants} == {(0, 1, 2, 0)}
 
 
-def test_there_are_five_samples_and_no_original():
-    variants = sampling(WATER, TEN.fixed)
-    assert {variant.template for variant in variants} == {TEN.fixed}
-    assert [variant.kind for variant in variants] == [f"sample_{number}" for number in (1, 2, 3, 4, 5)]
-    assert not any(variant.original for variant in variants)
-
-
 def test_questions_without_options():
     for variants in (prompts(HALF, TEN), sampling(HALF, TEN.fixed)):
         for variant in variants:

@@ -121,23 +121,6 @@ def test_doubled_braces_of_a_template_are_printed_once():
     assert template.render("How many?", []) == r"How many? In \boxed{}, please."
 
 
-def test_our_own_templates():
-    templates = own_templates()
-    assert len({template.name for template in templates.all}) == 10
-    assert len({template.prompt for template in templates.all}) == 10
-    assert templates.fixed in templates.all
-    places = {template.name: place_of_question(template.prompt) for template in templates.all}
-    for template in templates.all:
-        for part in ("{question}", "{options}", "{letters}", "best answer is"):
-            assert template.prompt.count(part) == 1
-        # The name fits the wording.
-        assert template.name.startswith(places[template.name].removesuffix("_step_by_step"))
-        assert template.name.endswith("step_by_step") == places[template.name].endswith("step_by_step")
-    # As in SCORE, section 3.2: the question first, in the middle or last, with and without step by step.
-    each = (f"question_{place}{steps}" for place in ("first", "middle", "last") for steps in ("", "_step_by_step"))
-    assert set(places.values()) == {*each}
-
-
 # ---- the prompts change scores: if you change one on purpose, raise the version of its tasks
 KEPT = Path(__file__).parents[1] / "prompts"
 QUESTION = Question("water-1", "What is the name for frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
