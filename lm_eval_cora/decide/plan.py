@@ -4,13 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from math import ceil, isnan, nan, sqrt
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import yaml
 
 from lm_eval_cora.answers.formats import FORMATS
-from lm_eval_cora.decide import sample_size
-from lm_eval_cora.decide.sample_size import LEVEL, POWER, Contrast, correlation_of
+from lm_eval_cora.decide.sample_size import (
+    LEVEL,
+    POWER,
+    Contrast,
+    correlation_of,
+    questions_for_same,
+    questions_needed,
+    smallest_found,
+    with_another,
+)
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics import bmca, ci, cora, mcqa
 from lm_eval_cora.metrics.accuracy import ALL_RIGHT
@@ -195,18 +205,14 @@ class _Case(NamedTuple):
             return Contrast.of(first, others[0]), correlation_of(first, others[0])
         correlation = CORRELATION if goal.correlation is None else goal.correlation
         difference = 0.0 if goal.same else goal.difference
-        return sample_size.with_another(first, self.units, difference, correlation), correlation
+        return with_another(first, self.units, difference, correlation), correlation
 
 
 def _plan(case: _Case, goal: Goal) -> Plan:
     contrast, correlation = case.contrast(goal)
-    if goal.same:
-        option, smallest = "same", sample_size.smallest_margin
-        units_needed = sample_size.questions_for_same(contrast, goal.difference, power=goal.power, level=goal.level)
-    else:
-        option, smallest = "difference", sample_size.smallest_difference
-        units_needed = sample_size.questions_needed(contrast, goal.difference, 0.0, goal.power, goal.level)
-    if units_needed is None:
+    find = questions_for_same if goal.same else questions_needed
+    if (units_needed := find(contrast, goal.difference, 0.0, goal.power, goal.level)) is None:
+        option = "same" if goal.same else "difference"
         raise UserError(f"--{option} {goal.difference:g}: no number of questions finds it. Choose a larger one")
     needed, (full, exact) = ceil(max(FEW, units_needed) * case.per_unit), case.requests
     available = case.available
@@ -225,39 +231,22 @@ def _plan(case: _Case, goal: Goal) -> Plan:
         requests_per_question_exact=exact,
         benchmark_questions=available,
         enough=None if available is None else needed <= available,
-        smallest_difference=smallest(contrast, units, goal.power, goal.level) if units else nan,
+        smallest_difference=smallest_found(contrast, units, goal.power, goal.level, same=goal.same) if units else nan,
     )
 
 
 class Model(NamedTuple):
-    """A model of the CoRA paper on one of its benchmarks: MCQA and BMCA(1.0) from tables 1 to 4."""
+    """A model of the CoRA paper on one of its benchmarks."""
 
     name: str
     benchmark: str
     options: int
     mcqa: float
     bmca: float
-    requests: float  # mean for a question with `--stop exact`, measured by `benchmarks/request_counts.py`
+    requests: float  # mean for a question with `--stop exact`
 
 
-MODELS = (
-    Model("GPT4o", "MedQA", 5, 0.85, 0.73, 19.84),
-    Model("MedL", "MedQA", 5, 0.74, 0.18, 8.49),
-    Model("BioML", "MedQA", 5, 0.73, 0.31, 11.24),
-    Model("BMist", "MedQA", 5, 0.38, 0.11, 5.18),
-    Model("Mist", "MMLU", 4, 0.64, 0.33, 8.73),
-    Model("Llam", "MMLU", 4, 0.58, 0.15, 5.94),
-    Model("Gran", "MMLU", 4, 0.65, 0.38, 9.56),
-    Model("DSeek", "MMLU", 4, 0.52, 0.16, 5.61),
-    Model("Mist", "Arc-C", 4, 0.80, 0.52, 12.50),
-    Model("Llam", "Arc-C", 4, 0.72, 0.07, 5.91),
-    Model("Gran", "Arc-C", 4, 0.82, 0.61, 13.78),
-    Model("DSeek", "Arc-C", 4, 0.64, 0.23, 7.51),
-    Model("Mist", "TruthfulQA", 5, 0.41, 0.09, 4.63),
-    Model("Llam", "TruthfulQA", 5, 0.41, 0.08, 4.39),
-    Model("Gran", "TruthfulQA", 5, 0.34, 0.09, 4.21),
-    Model("DSeek", "TruthfulQA", 5, 0.34, 0.05, 3.50),
-)
+MODELS = [Model(**row) for row in yaml.safe_load(Path(__file__).with_name("models.yaml").read_text("utf-8"))]
 
 _Metric = Callable[[ResponseTable], Estimate]
 METRICS: Mapping[str, _Metric] = {"cora": cora, "mcqa": mcqa, "ci": ci, ALL_RIGHT: partial(bmca, level=1.0)}

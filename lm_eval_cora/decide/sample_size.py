@@ -137,11 +137,11 @@ def questions_for_same(
     sample: Contrast, margin: float, value: float = 0.0, power: float = POWER, level: float = SAME_LEVEL
 ) -> int | None:
     """Smallest number of questions with which the interval is inside -+ margin with a given probability."""
-    return _smallest(lambda n: _power_of_same(sample, margin, value, n, level) >= power)
+    return _smallest(lambda n: _is_inside(sample, value, margin, n, power, level))
 
 
-def _power_of_same(sample: Contrast, margin: float, value: float, questions: int, level: float) -> float:
-    """The probability that the intervals of so many questions are inside -+ margin: that both of their ends are."""
+def _is_inside(sample: Contrast, value: float, margin: float, questions: int, power: float, level: float) -> bool:
+    """Whether the intervals of so many questions are inside -+ margin with this probability: both of their ends are."""
     sample = replace(sample, cautious=True)
     normal, unit = NormalDist(), sample.spread / sqrt(questions)
     z = normal.inv_cdf((1 + level) / 2)
@@ -154,7 +154,7 @@ def _power_of_same(sample: Contrast, margin: float, value: float, questions: int
 
         return last_by_halving(is_near, -_FAR, _FAR)
 
-    return normal.cdf(reach(1)) + normal.cdf(reach(-1)) - 1
+    return normal.cdf(reach(1)) + normal.cdf(reach(-1)) - 1 >= power
 
 
 def _smallest(is_enough: Callable[[int], bool]) -> int | None:
@@ -175,17 +175,16 @@ def _excludes(sample: Sample, value: float, bound: float, questions: int, power:
     return low >= bound if value > bound else high <= bound
 
 
-def smallest_difference(sample: Contrast, questions: int, power: float = POWER, level: float = LEVEL) -> float:
-    """The smallest difference that N questions find with a given probability; inf if they find none."""
-    return _least(sample, lambda value: _excludes(sample, value, 0.0, questions, power, level))
+def smallest_found(
+    sample: Contrast, questions: int, power: float = POWER, level: float = LEVEL, *, same: bool = False
+) -> float:
+    """The smallest difference that N questions find, or margin inside which they show equal models; inf if none."""
 
+    def is_found(size: float) -> bool:
+        if same:
+            return _is_inside(sample, 0.0, size, questions, power, level)
+        return _excludes(sample, size, 0.0, questions, power, level)
 
-def smallest_margin(sample: Contrast, questions: int, power: float = POWER, level: float = SAME_LEVEL) -> float:
-    """The smallest margin inside which N questions show equal models with a given probability; inf if none."""
-    return _least(sample, lambda margin: _power_of_same(sample, margin, 0.0, questions, level) >= power)
-
-
-def _least(sample: Contrast, is_found: Callable[[float], bool]) -> float:
     most = min(sample.between[1], 100 * (sample.spread or 1.0))
     return last_by_halving(is_found, most, 0.0) if is_found(most) else inf
 

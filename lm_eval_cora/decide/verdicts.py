@@ -2,21 +2,29 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import ceil, copysign, inf, isfinite, isnan, nan
+from math import ceil, inf, isfinite, isnan, nan
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 import yaml
 
-from lm_eval_cora.decide import sample_size
-from lm_eval_cora.decide.sample_size import LEVEL, POWER, SAME_LEVEL, Contrast, Level, Sample
+from lm_eval_cora.decide.sample_size import (
+    LEVEL,
+    POWER,
+    SAME_LEVEL,
+    Contrast,
+    Level,
+    Sample,
+    questions_for_same,
+    questions_needed,
+)
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import Entry, course
-from lm_eval_cora.metrics.estimate import for_json
+from lm_eval_cora.metrics.estimate import Estimate, Interval, for_json
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.paired import Difference, difference
 from lm_eval_cora.metrics.sequences import Course
@@ -30,17 +38,10 @@ from lm_eval_cora.runs.task_files import published_questions
 from lm_eval_cora.tables.number import Number, end_as_text
 from lm_eval_cora.tables.table import Cell, CellRows, Table
 
-ENDS: Mapping[str, Callable[[float], tuple[float, float]]] = {
-    ">=": lambda number: (number, inf),
-    "<=": lambda number: (-inf, number),
-    "±": lambda number: (-inf, inf),  # its interval decides
-}
-"""The lowest and the highest value that meets a requirement without a baseline, by its sign."""
-
 _SIGNS = {"≥": ">=", "≤": "<=", "+-": "±"}
 _REQUIREMENT = re.compile(
     r"(?:(?P<task>\S.*?)\s*:)?\s*"  # the name of a task may contain colons
-    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>" + "|".join(map(re.escape, (*ENDS, *_SIGNS, ":"))) + r")\s*"
+    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>>=|<=|±|≥|≤|\+-|:)\s*"
     r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)",
     re.ASCII | re.DOTALL,
 )
@@ -62,7 +63,7 @@ class Requirement:
     """A lowest (>=) or highest (<=) value of a metric, or the largest loss or change compared with a baseline."""
 
     metric: str
-    sign: str  # of `ENDS` or of `_COMPARISONS`
+    sign: str  # as in `allowed`
     number: float
     task: str = ""  # every task of the run
 
@@ -71,14 +72,16 @@ class Requirement:
         """Whether it compares with a baseline."""
         return self.sign in _COMPARISONS.values()
 
-    def allowed(self, before: float = 0.0, higher: bool | None = None) -> tuple[float, float]:
+    def allowed(self, before: float = 0.0, higher: bool | None = None) -> Interval:
         """The lowest and the highest value that meets it, given the value of the baseline and the better direction."""
-        if self.sign in ENDS:
-            return ENDS[self.sign](self.number)
         least, most = before - self.number, before + self.number
-        if self.sign == "same within":
-            return least, most
-        return (least, inf) if higher else (-inf, most)
+        return {
+            ">=": (self.number, inf),
+            "<=": (-inf, self.number),
+            "±": (-inf, inf),  # its interval decides
+            "no worse by": (least, inf) if higher else (-inf, most),
+            "same within": (least, most),
+        }[self.sign]
 
     @property
     def level(self) -> float:
@@ -322,80 +325,70 @@ def no_baseline(before: Run, signature: str, units: Iterable[tuple[str, str]], t
     return f"their settings differ: {'; '.join(differing)}" if differing else ""
 
 
-class _Found(NamedTuple):
-    """What a run says about a requirement."""
-
-    numbers: Difference  # the value, or the difference to the baseline
-    outcome: Outcome
-    sample: Sample | None = None  # from which the number of questions follows that decide it
-
-
 def _verdict(run: Run, requirement: Requirement, before: Run | None) -> Verdict:
     """The verdict about a run, or about its paired difference to the baseline."""
     entry = next(entry for entry in run.entries if entry["metric"] == requirement.metric)
     check_bound(requirement, entry)
     higher = entry.get("higher_is_better")
+    bounds = requirement.allowed(higher=higher)
     known = course(entry, run.table, run.seed, before.table if before else None) if run.is_stopped else None
+    first = before.estimates[requirement.metric] if before else None
+    numbers, sample = _numbers(run, requirement, first, known)
     if known is not None:
-        found = _while_asked(run, requirement, before, known, higher)
+        outcome = settled(known, requirement, first.value if first else 0.0, higher)
+    elif requirement.sign == "±":
+        outcome = decide_width(numbers.low, numbers.high, requirement.number)
     else:
-        found = _of_whole(run, requirement, before, higher)
-    is_open = found.outcome == "undecided"
+        outcome = decide(numbers.low, numbers.high, *bounds)
+    is_open = outcome == "undecided"
     return Verdict(
         str(requirement),
         run.task,
         requirement.metric,
-        found.outcome,
-        *found.numbers,
+        outcome,
+        *numbers,
         is_difference=before is not None,
         questions=len(run.table.sizes),
-        questions_to_decide=_questions_to_decide(found, run, requirement, higher) if is_open else None,
+        questions_to_decide=_questions_to_decide(numbers.value, sample, run, requirement, bounds) if is_open else None,
         questions_available=published_questions(run.name) if is_open else None,
         signature=run.signature or None,
         level=requirement.level,
-        bounds=requirement.allowed(higher=higher),
+        bounds=bounds,
     )
 
 
-def _of_whole(run: Run, requirement: Requirement, before: Run | None, higher: bool | None) -> _Found:
-    """Decide by the cautious interval of a run that asked all of its questions."""
-    estimate = run.estimates[requirement.metric]
-    sample: Sample | None = None
-    if before is None:
-        sample = Level(estimate, run.table.units)
-        numbers = Difference(estimate.value, estimate.stderr, *sample.interval(estimate.value, run.table.units))
-    else:
-        first = before.estimates[requirement.metric]
-        z = NormalDist().inv_cdf((1 + requirement.level) / 2)
-        numbers = difference(first, estimate, z=z, cautious=True)
-        if not isnan(numbers.stderr):
-            sample = replace(Contrast.of(first, estimate), cautious=True)
-    if requirement.sign == "±":
-        return _Found(numbers, decide_width(numbers.low, numbers.high, requirement.number))
-    return _Found(numbers, decide(numbers.low, numbers.high, *requirement.allowed(higher=higher)), sample)
+def _numbers(
+    run: Run, requirement: Requirement, first: Estimate | None, known: Course | None
+) -> tuple[Difference, Sample | None]:
+    """The value, or the difference to the baseline; and what tells the number of questions that decide, if anything.
+
+    If the run stopped because of its answers, they are what was then certain about the value for all questions.
+    """
+    estimate, units = run.estimates[requirement.metric], run.table.units
+    value, error = estimate
+    if first is None:
+        if known is not None:
+            return Difference(value, nan, *estimate.interval), None
+        level = Level(estimate, units)
+        return Difference(value, error, *level.interval(value, units)), level
+    if known is not None:
+        low, high = (end - first.value for end in known.interval(requirement.level))
+        return Difference(known.value - first.value, nan, low, high), None
+    numbers = difference(first, estimate, z=NormalDist().inv_cdf((1 + requirement.level) / 2), cautious=True)
+    return numbers, None if isnan(numbers.stderr) else replace(Contrast.of(first, estimate), cautious=True)
 
 
-def _while_asked(run: Run, requirement: Requirement, before: Run | None, known: Course, higher: bool | None) -> _Found:
-    """Decide by what was certain about the value for all questions when the run stopped."""
-    estimate = run.estimates[requirement.metric]
-    if before is None:
-        return _Found(Difference(estimate.value, nan, *estimate.interval), settled(known, requirement, 0.0, higher))
-    value, (low, high) = before.estimates[requirement.metric].value, known.interval(requirement.level)
-    numbers = Difference(known.value - value, nan, low - value, high - value)
-    return _Found(numbers, settled(known, requirement, value, higher))
-
-
-def _questions_to_decide(found: _Found, run: Run, requirement: Requirement, higher: bool | None) -> int | None:
+def _questions_to_decide(
+    value: float, sample: Sample | None, run: Run, requirement: Requirement, bounds: Interval
+) -> int | None:
     """How many questions would decide an undecided requirement; None if no number is known."""
-    value, margin, sample = found.numbers.value, requirement.number, found.sample
-    nearer = {"no worse by": -margin if higher else margin, "same within": copysign(margin, value)}
-    bound = nearer.get(requirement.sign, margin)
-    if sample is None or run.is_stopped or not abs(value - bound) > _SAME:
+    bound = min(bounds, key=lambda end: abs(end - value))
+    if sample is None or run.is_stopped or not _SAME < abs(value - bound) < inf:
         return None
-    if isinstance(sample, Contrast) and requirement.sign == "same within" and abs(value) < margin:
-        needed = sample_size.questions_for_same(sample, margin, value)
+    if isinstance(sample, Contrast) and requirement.sign == "same within" and abs(value) < requirement.number:
+        needed = questions_for_same(sample, requirement.number, value)
     else:
-        needed = sample_size.questions_needed(sample, value, bound, level=requirement.level)
+        needed = questions_needed(sample, value, bound, level=requirement.level)
     if not needed:
         return None
     questions = len(run.table.sizes)  # several of which may share a passage

@@ -14,7 +14,7 @@ from uuid import UUID
 from lm_eval_cora.answers.formats import FORMATS, format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evaluation_name, model_id
+from lm_eval_cora.export.provenance import as_texts, begin_of, dataset_of, evaluation_name, given, model_id
 from lm_eval_cora.metrics.entries import parameters_of
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.question import LETTERS
@@ -98,9 +98,19 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
     """Make the record of a model, without the reference to its rows."""
     newest = max(runs, key=_time)
     model, time = model_id(newest), str(_time(newest))
-    notes = {evaluation_name(run): list(run.notes) for run in runs if run.notes}
+    results = [_result(run, entry) for run in runs for entry in run.entries if entry["metric"] in run.estimates]
     # The schema does not allow nan.
-    undefined = [_result_id(run, name) for run in runs for name, it in run.estimates.items() if isnan(it.value)]
+    undefined = [each["evaluation_result_id"] for each in results if isnan(each["score_details"]["score"])]
+    notes = {evaluation_name(run): list(run.notes) for run in runs if run.notes}
+    settings = part_of(newest.results, "config")
+    arguments = part_of(settings, "model_args")
+    about_the_model = {
+        "deployment_type": "unknown",  # a server may be anywhere
+        "model_availability": "unknown",  # a model on the Hub may be private
+        "lm_eval_model": settings.get("model"),
+        "model_args": {name: arguments[name] for name in _SETTINGS if name in arguments} or None,
+        **{name: settings.get(f"model_{name}") for name in ("dtype", "num_parameters", "revision", "sha")},
+    }
     return {
         "schema_version": _SCHEMA,
         "evaluation_id": f"{_PLUGIN}/{model}/{time}",
@@ -117,31 +127,20 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
             "name": "unknown" if newest.collected else "lm_eval",
             "version": str(newest.results.get("lm_eval_version") or "unknown"),
         },
-        "model_info": _model_info(newest),
-        "evaluation_results": [
-            _result(run, entry)
-            for run in runs
-            for entry in run.entries
-            if entry["metric"] in run.estimates and _result_id(run, entry["metric"]) not in undefined
-        ],
+        "model_info": {"name": model, "id": model, "additional_details": as_texts(about_the_model)},
+        "evaluation_results": [each for each in results if each["evaluation_result_id"] not in undefined],
     }
-
-
-def _model_info(run: Run) -> dict[str, Any]:
-    settings, model = part_of(run.results, "config"), model_id(run)
-    arguments = part_of(settings, "model_args")
-    details = {
-        "deployment_type": "unknown",  # a server may be anywhere
-        "model_availability": "unknown",  # a model on the Hub may be private
-        "lm_eval_model": settings.get("model"),
-        "model_args": {name: arguments[name] for name in _SETTINGS if name in arguments} or None,
-        **{name: settings.get(f"model_{name}") for name in ("dtype", "num_parameters", "revision", "sha")},
-    }
-    return {"name": model, "id": model, "additional_details": as_texts(details)}
 
 
 def _result(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
-    table, value = run.table, run.estimates[entry["metric"]].value
+    table, name, facts = run.table, entry["metric"], facts_of(entry["aggregation"])
+    value, error = estimate = run.estimates[name]
+    low, high = estimate.interval
+    number = {"num_samples": table.units}  # the units of the standard error, questions or passages
+    uncertainty = {
+        "standard_error": {"value": error, "method": "bootstrap" if facts.bootstrapped else "analytic"},
+        "confidence_interval": {"lower": low, "upper": high, "confidence_level": 0.95},
+    }
     details = {
         "reader": run.reader,
         "signature": run.signature,
@@ -150,24 +149,32 @@ def _result(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
         "questions": len(table.question_ids),
         "incomplete_questions": table.incomplete,
     }
+    sent = sent_with(run.results, run.name)
+    settings = part_of(sent, "generation_kwargs")
+    numbers = {key: settings.get(key) for key in ("temperature", "top_p", "top_k")}
     return {
-        "evaluation_result_id": _result_id(run, entry["metric"]),
+        "evaluation_result_id": _result_id(run, name),
         "evaluation_name": evaluation_name(run),
         "evaluation_timestamp": str(_time(run)),
         "source_data": _source(run),
         "metric_config": _metric(entry, value),
-        "score_details": {"score": value, "uncertainty": _uncertainty(run, entry), "details": as_texts(details)},
-        "generation_config": _generation(run),
+        "score_details": {
+            "score": value,
+            "uncertainty": number if isnan(error) else number | uncertainty,
+            "details": as_texts(details),
+        },
+        "generation_config": {
+            "generation_args": {key: each for key, each in numbers.items() if isinstance(each, int | float)},
+            "additional_details": as_texts({**sent, "num_fewshot": run.config.get("num_fewshot")}),
+        },
     }
 
 
 def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
-    name, facts = entry["metric"], facts_of(entry["aggregation"])
+    name, facts, better = entry["metric"], facts_of(entry["aggregation"]), entry.get("higher_is_better")
     # The schema requires scores within bounds. Rounding and the adjustment for positions may exceed 1.
     lowest, highest = min(facts.bounds[0], value), max(facts.bounds[1], value)
-    better = entry.get("higher_is_better")
-    parameters = parameters_of(entry) | {key: entry[key] for key in entry.keys() & {"without"}}
-    return _given(
+    return given(
         {
             "evaluation_description": facts.meaning,
             "metric_id": "accuracy" if name == "mcqa" else f"lm-eval-cora.{name}",  # its usual name
@@ -177,24 +184,10 @@ def _metric(entry: Mapping[str, Any], value: float) -> dict[str, Any]:
             "min_score": lowest,
             "max_score": "Infinity" if highest == inf else highest,
             "metric_unit": None if highest == inf else "proportion",
-            "metric_parameters": parameters or None,
+            "metric_parameters": parameters_of(entry) | given({"without": entry.get("without")}) or None,
             "additional_details": {"direction": "neither high nor low is better"} if better is None else None,
         }
     )
-
-
-def _uncertainty(run: Run, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The number of units of the standard error, questions or passages, and the standard error if it is known."""
-    estimate, number = run.estimates[entry["metric"]], {"num_samples": run.table.units}
-    if isnan(estimate.stderr):
-        return number
-    method = "bootstrap" if facts_of(entry["aggregation"]).bootstrapped else "analytic"
-    low, high = estimate.interval
-    return {
-        **number,
-        "standard_error": {"value": estimate.stderr, "method": method},
-        "confidence_interval": {"lower": low, "upper": high, "confidence_level": 0.95},
-    }
 
 
 def _source(run: Run) -> dict[str, Any]:
@@ -206,26 +199,10 @@ def _source(run: Run) -> dict[str, Any]:
     elif data.hub:  # the schema allows one dataset id but several URLs
         place = {"source_type": "url", "url": [f"https://huggingface.co/datasets/{path}" for path in data.hub]}
         details["split"] = data.split
-    elif data.files:
-        details["data_files"] = list(data.files)
-    elif data.packaged:
-        details["location"] = f"questions that come with the package {_PLUGIN}"
-    return _given({"dataset_name": data.name, **place, "additional_details": as_texts(details) or None})
-
-
-def _generation(run: Run) -> dict[str, Any]:
-    """The settings of generation and prompts."""
-    sent = sent_with(run.results, run.name)
-    settings = part_of(sent, "generation_kwargs")
-    numbers = {name: settings.get(name) for name in ("temperature", "top_p", "top_k")}
-    arguments = {name: value for name, value in numbers.items() if isinstance(value, int | float)}
-    details = {**sent, "num_fewshot": run.config.get("num_fewshot")}
-    return {"generation_args": arguments, "additional_details": as_texts(details)}
-
-
-def _given(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts that are not None."""
-    return {key: value for key, value in parts.items() if value is not None}
+    else:
+        details["data_files"] = list(data.files) or None
+        details["location"] = f"questions that come with the package {_PLUGIN}" if data.packaged else None
+    return given({"dataset_name": data.name, **place, "additional_details": as_texts(details) or None})
 
 
 def _result_id(run: Run, metric: str) -> str:
@@ -234,8 +211,7 @@ def _result_id(run: Run, metric: str) -> str:
 
 def _time(run: Run) -> float:
     """Time at which the run began; without a results file, time at which its samples were written."""
-    began = begin_of(run)
-    return max(path.stat().st_mtime for path in run.files) if began is None else began
+    return max(path.stat().st_mtime for path in run.files) if (began := begin_of(run)) is None else began
 
 
 def _folder(name: str) -> str:
@@ -252,8 +228,9 @@ def rows(run: Run, results: Collection[str]) -> Iterator[dict[str, Any]]:
     for record, line in run.source.lines():
         if record.skipped or record.kind == REPEAT:
             continue
-        parts = _answer(run.collected, record, line) if run.collected else _sample(run, record, line)
-        variant, asked, output, picked, method, metadata = parts
+        variant, asked, output, picked, method, metadata = (
+            _answer(run.collected, record, line) if run.collected else _sample(run, record, line)
+        )
         attribution = {
             "turn_idx": 0,
             "source": "output.raw",
@@ -267,7 +244,7 @@ def rows(run: Run, results: Collection[str]) -> Iterator[dict[str, Any]]:
             "category": record.category,
             "invalid": record.reason and str(record.reason),
         }
-        yield _given(
+        yield given(
             {
                 "evaluation_name": name,
                 "evaluation_result_id": whole if record.question_id in complete and whole in results else None,

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.provenance import begin_of, dataset_of, evaluation_name
+from lm_eval_cora.export.provenance import begin_of, dataset_of, evaluation_name, given
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable
@@ -42,18 +42,18 @@ def model_index(runs: Runs) -> str:
 
 
 def _about(run: Run, metric: str) -> dict[str, Any]:
-    estimate = run.estimates[metric]
-    has_error = not isnan(estimate.stderr)
-    about = {
-        "task": evaluation_name(run),
-        "signature": run.signature,
-        "questions": len(run.table.question_ids),
-        "data": run.data.digest or None,
-        "reader": run.reader or None,
-        "stderr": estimate.stderr if has_error else None,
-        "confidence_interval_95": list(estimate.interval) if has_error else None,
-    }
-    return {key: value for key, value in about.items() if value is not None}
+    _, error = estimate = run.estimates[metric]
+    return given(
+        {
+            "task": evaluation_name(run),
+            "signature": run.signature,
+            "questions": len(run.table.question_ids),
+            "data": run.data.digest or None,
+            "reader": run.reader or None,
+            "stderr": None if isnan(error) else error,
+            "confidence_interval_95": None if isnan(error) else list(estimate.interval),
+        }
+    )
 
 
 def _dataset(run: Run) -> dict[str, Any]:

@@ -31,10 +31,11 @@ def dataset_of(run: Run) -> Dataset:
     name = str(run.data.name or declared.get("name") or run.name)
     if files := _texts(options.get("data_files") or declared.get("data_files")):  # they replace the task's source
         return Dataset(name, files=tuple(Path(file).name for file in files))
-    source = {**declared} | {key: options[key] for key in ("hub", "config", "split", "revision") if key in options}
-    hub, configs = (_texts(source.get(key)) for key in ("hub", "config"))
-    split, revision = (str(source.get(key) or "") for key in ("split", "revision"))
-    return Dataset(name, hub, configs, split, revision, packaged=bool(source.get("package_file")))
+    hub, configs, split, revision = (
+        _texts(options.get(key, declared.get(key))) for key in ("hub", "config", "split", "revision")
+    )
+    packaged = bool(declared.get("package_file"))
+    return Dataset(name, hub, configs, "".join(split), "".join(revision), packaged=packaged)
 
 
 def evaluation_name(run: Run) -> str:
@@ -69,9 +70,14 @@ def as_texts(details: Mapping[str, Any]) -> dict[str, str]:
     """
     return {
         name: value if isinstance(value, str) else json.dumps(value, default=str)
-        for name, value in details.items()
-        if value is not None and value != ""
+        for name, value in given(details).items()
+        if value != ""
     }
+
+
+def given(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts that are not None."""
+    return {name: part for name, part in parts.items() if part is not None}
 
 
 def _texts(value: Any) -> tuple[str, ...]:

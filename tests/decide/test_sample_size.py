@@ -90,9 +90,9 @@ def test_a_share_at_its_bound_passes_with_at_most_the_probability_that_is_promis
 
 def test_the_smallest_difference_is_the_inverse():
     for spread, questions in ((0.3, 100), (0.5, 1273)):
-        found = sample_size.smallest_difference(normal(spread), questions, 0.9, 0.99)
+        found = sample_size.smallest_found(normal(spread), questions, 0.9, 0.99)
         assert questions_needed(normal(spread), found, 0.0, 0.9, 0.99) == pytest.approx(questions, abs=1)
-    assert sample_size.smallest_difference(normal(2.0), 2) == inf
+    assert sample_size.smallest_found(normal(2.0), 2) == inf
     # No number of questions, or the fewest.
     assert questions_needed(normal(0.5), 0.1, 0.1) is None
     assert questions_needed(normal(0.5), 1e-9, 0.0) is None
@@ -104,9 +104,11 @@ def test_the_same_by_hand():
     assert questions_for_same(normal(0.5), 0.1) == 215
     # Half way, only the nearer end matters: ((1.644854 + 0.841621) * 0.5 / 0.05)^2 = 24.86475^2 = 618.3
     assert questions_for_same(normal(0.5), 0.1, 0.05) == questions_for_same(normal(0.5), 0.1, -0.05) == 619
-    assert sample_size.smallest_margin(normal(0.5), 215) == pytest.approx(0.1, abs=0.0005)
+    assert sample_size.smallest_found(normal(0.5), 215, level=0.9, same=True) == pytest.approx(0.1, abs=0.0005)
     assert questions_for_same(normal(0.5), 0.1, 0.1) is None
-    assert sample_size.smallest_margin(normal(2.0), 2) == pytest.approx(1)  # no difference is larger
+    assert sample_size.smallest_found(normal(2.0), 2, level=0.9, same=True) == pytest.approx(
+        1
+    )  # no difference is larger
 
 
 @pytest.mark.parametrize("metric", METRICS)
