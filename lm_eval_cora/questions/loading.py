@@ -157,8 +157,7 @@ class QuestionSource:
         if not self.files and self._benchmark.package_file:
             return "the package"
         source = self._benchmark.source
-        names = list(map(_name, self._local or source.hub))
-        listed = ", ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} more"
+        listed = first_few(map(_name, self._local or source.hub))
         details = ", ".join(filter(None, (*source.config, self._split, source.revision)))
         return f"{listed} ({details})" if details and not self._local else listed
 

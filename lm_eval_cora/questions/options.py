@@ -26,7 +26,7 @@ def check_values(
     values = {}
     for key, value in given.items():
         if key not in checks:
-            meant = did_you_mean(str(key).replace("_count", "s"), checks)
+            meant = did_you_mean(str(key), checks)
             known = meant or f" The {what}s are: {', '.join(sorted(checks))}."
             raise UserError(f"{place}: unknown {what} {key!r}.{known}{advice}")
         expected, read = checks[key]
@@ -50,7 +50,7 @@ def _where(holds: Callable[[Any], object]) -> Callable[[Any], Any]:
 
 
 _integer = _where(lambda value: type(value) is int)  # True is no number
-_text = _where(lambda value: isinstance(value, str) and value.strip() and is_encodable(value))
+_text = _where(lambda value: is_encodable(value) and value.strip())
 _one_line = _where(lambda value: len(_text(value).splitlines()) == 1)
 _several = _where(lambda value: isinstance(value, list | tuple) and len(value) > 0)
 _two_or_more = _where(lambda value: len(_several(value)) > 1)
@@ -116,7 +116,7 @@ KEYS: dict[str, Check] = {
     "id": _FIELD,
     "category": _FIELD,
     "cluster": _FIELD,
-    "separator": ("a text", _where(lambda value: isinstance(value, str) and value and is_encodable(value))),
+    "separator": ("a text", _where(lambda value: is_encodable(value) and value)),
     "shuffle": FLAG,
     "repairs": (f"a list of {', '.join(map(repr, REPAIRS))}", lambda value: _known_repairs(_lines(value))),
     "keep": ("an object with the values to keep of each column", _mapping),

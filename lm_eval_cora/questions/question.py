@@ -82,16 +82,12 @@ class Question:
             raise UnusableQuestion("fewer than two options", f"{count} {where}")
         if count > MAX_OPTIONS:
             raise UnusableQuestion(f"more than {MAX_OPTIONS} options", f"{count} {where}")
-        for number, choice in enumerate(self.choices):
-            if not isinstance(choice, str):
-                raise UnusableQuestion("an option that is not text", f"option {number} is {choice!r} {where}")
         _check_encodable(self.id, self.stem, self.category, *self.choices)
         printed = map(_lines if self.keeps_lines else one_line, self.choices)
         object.__setattr__(self, "choices", tuple(printed))
-        if isinstance(self.answer, bool) or not isinstance(self.answer, int):
-            raise UnusableQuestion("an answer that is not an index", f"{self.answer!r} {where}")
-        if not 0 <= self.answer < count:
-            raise UnusableQuestion("an answer outside the options", f"index {self.answer} of {count} options {where}")
+        if type(self.answer) is not int or not 0 <= self.answer < count:
+            found = f"index {self.answer!r} of {count} options {where}"
+            raise UnusableQuestion("an answer outside the options", found)
         identity = self.identities[self.answer]
         equal = [text for text, one in zip(self.choices, self.identities, strict=True) if one == identity]
         if len(equal) > 1:
@@ -156,12 +152,12 @@ def _normalise(question: AnyQuestion) -> None:
 def _check_encodable(*texts: str) -> None:
     if broken := [text for text in texts if not is_encodable(text)]:
         # The harness would fail when it hashes the prompt, after the inference.
-        raise UnusableQuestion("text that is not valid Unicode", f"{broken[0][:60]!a}")
+        raise UnusableQuestion("text that is not valid Unicode", shorten(ascii(broken[0]), 60))
 
 
-def is_encodable(text: str) -> bool:
-    """Whether a text can be written to a UTF-8 file; a lone surrogate cannot."""
-    return text == text.encode("utf-8", "ignore").decode("utf-8")
+def is_encodable(text: object) -> bool:
+    """Whether a value is a text that can be written to a UTF-8 file; a lone surrogate cannot."""
+    return isinstance(text, str) and text == text.encode("utf-8", "ignore").decode("utf-8")
 
 
 def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:

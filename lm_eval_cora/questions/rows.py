@@ -16,14 +16,12 @@ from sys import intern
 from typing import Any
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.log import logger
 from lm_eval_cora.questions.cells import LABEL_NAMES, TEXT_NAMES, without_repeats
 from lm_eval_cora.questions.messages import described, did_you_mean
 from lm_eval_cora.questions.question import LocatedRow, shorten
 
 COMPRESSED = rb"\x1f\x8b|PK\x03|BZh|\xfd7z|\x28\xb5\x2f\xfd"  # how such files begin
 _READ: set[str] = set()  # the files that this process has read as inputs
-_SEPARATORS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
 _AT_ONCE = 10_000  # rows
 _HEADER = re.compile(r'(?:"[^"]*"|[^"\r\n]+)*')  # a quoted name may contain line breaks
 
@@ -183,14 +181,8 @@ def _separator(path: Path, text: str) -> str:
     usual = "\t" if path.suffix.lower() == ".tsv" else ","
     header = re.match(_HEADER, text.lstrip("\r\n"))
     unquoted = re.sub(r'"[^"]*"', "", header[0] if header else "")
-    present = [separator for separator in _SEPARATORS if separator in unquoted]
-    if usual in present or len(present) != 1:
-        return usual
-    logger.warning(
-        f"data_files: {path.name}: expected a {_SEPARATORS[usual]}-separated header line, got a "
-        f"{_SEPARATORS[present[0]]}-separated one. The file is read with the separator of the header line"
-    )
-    return present[0]
+    present = [separator for separator in ",\t;|" if separator in unquoted]
+    return present[0] if len(present) == 1 else usual
 
 
 def _check_names(names: Sequence[str], where: str) -> None:
