@@ -1,7 +1,8 @@
 """Checks before the first request that the back end and its settings fit what the tasks need."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http.client import HTTPException
 from math import isnan
 from socket import gaierror
@@ -94,10 +95,8 @@ def _check_address(model: Any) -> None:
             "--model_args base_url: expected an address such as http://localhost:8000/v1/chat/completions, "
             f"got {model.base_url}"
         )
-    try:
+    with explaining(f"--model: a request to {model.base_url} cannot be made"):
         _ = model.header
-    except Exception as error:
-        raise UserError(f"--model: a request to {model.base_url} cannot be made: {in_a_line(error)}") from error
 
 
 def check_listening(address: Any) -> None:
@@ -191,13 +190,9 @@ def check_chat_template(name: str, arguments: Mapping[str, Any]) -> None:
 
 def check_chats(name: str, model: Any) -> None:
     """Check that a model can format a chat turn (--apply_chat_template): some load the tokenizer only then."""
-    try:
+    hint = ". Leave out --apply_chat_template, or name a model whose tokenizer is on this machine"
+    with explaining(f"--apply_chat_template: --model {name}", hint):
         model.apply_chat_template([{"role": "user", "content": _QUESTION}])
-    except Exception as error:  # of the tokenizer, its template or the connection
-        raise UserError(
-            f"--apply_chat_template: --model {name}: {in_a_line(error)}. "
-            "Leave out --apply_chat_template, or name a model whose tokenizer is on this machine"
-        ) from error
 
 
 def warn_without_hub() -> None:
@@ -281,6 +276,17 @@ def in_a_line(error: BaseException) -> str:
     if isinstance(error, ServerError):  # its parts are short
         return " ".join(str(error).split())
     return shorten(" ".join(described(error).split()), 400).removesuffix(".")
+
+
+@contextmanager
+def explaining(what: str, hint: str = "") -> Iterator[None]:
+    """Turn an error of other code, which may be any, into one of one line that says what it is about."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"{what}: {in_a_line(error)}{hint}") from error
 
 
 def _ask_once(model: Any, method: Any, *arguments: Any) -> Any:

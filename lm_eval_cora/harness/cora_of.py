@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.back_ends import in_a_line
+from lm_eval_cora.harness.back_ends import explaining, in_a_line
 from lm_eval_cora.harness.compat import manager_of_the_run
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs
 from lm_eval_cora.harness.rounds import in_turn
@@ -321,8 +321,6 @@ def _loaded(name: str, names: tuple[str, ...]) -> dict[str, Any]:
     manager = manager_of_the_run(names)
     for unknown in (task for task in names if task not in manager.all_tasks):
         raise UserError(f"{name}: the harness has no task {unknown!r}.{did_you_mean(unknown, manager.all_tasks)}")
-    try:
+    with explaining(f"{name}: {', '.join(names)}: cannot be loaded"):
         tasks: dict[str, Any] = manager.load(list(names))["tasks"]
-    except Exception as error:  # loading a task may raise any error
-        raise UserError(f"{name}: {', '.join(names)}: cannot be loaded: {in_a_line(error)}") from error
     return tasks

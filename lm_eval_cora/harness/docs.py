@@ -7,7 +7,7 @@ from math import ceil, inf
 from typing import Any
 
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.errors import UserError
+from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.harness.task_config import templates_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark
@@ -137,13 +137,11 @@ def load_sampler(
     """Load the exemplars of a task, and check that there are enough."""
     if not isinstance(shots, int) or shots < 0:
         raise UserError(f"{task}: --num_fewshot {shots!r}: expected a whole number from 0")
-    try:
+    with naming(f"{task}: --num_fewshot {shots}"):
         pool = load_exemplars(options=options, benchmark=benchmark)
         if asked_for:
             pool.check(questions.values(), shots)
         fewer = {} if asked_for else pool.fewer(questions.values(), shots)
-    except UserError as error:
-        raise UserError(f"{task}: --num_fewshot {shots}: {error}") from None
     sampler = ExemplarSampler(pool, questions, *seeds)
     sampler.fewest = min(fewer.values(), default=shots)
     if fewer:

@@ -12,9 +12,9 @@ from lm_eval.tasks._index import Kind
 
 from lm_eval_cora.discovery.location import register_tag, tasks_folder, with_tasks_folder
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.arguments import listed, no_such_tasks
+from lm_eval_cora.harness.arguments import listed
 from lm_eval_cora.harness.asking import AskingLM
-from lm_eval_cora.harness.back_ends import in_a_line
+from lm_eval_cora.harness.back_ends import explaining, in_a_line
 from lm_eval_cora.harness.compat import finding_tasks_with
 from lm_eval_cora.harness.task import CoraTask
 from lm_eval_cora.log import silence
@@ -103,13 +103,17 @@ _NOT_FOUND = "Tasks not found: "
 
 def _not_found(names: Sequence[str], manager: TaskManager, folders: Sequence[str | Path]) -> UserError:
     """The error for unknown tasks: why the harness skipped their files, or which names are similar."""
-    found: dict[str, str | None] = dict.fromkeys(names)
+    found = []
     for name in names:
         if name.endswith(".yaml"):
-            found[name] = f"there is no file {name}."
+            found.append(f"there is no file {name}.")
         elif reason := _why_skipped(name, manager, folders):
-            found[name] = f"the task {name!r} cannot be used: {reason}."
-    return no_such_tasks(found, manager.all_tasks)
+            found.append(f"the task {name!r} cannot be used: {reason}.")
+        else:
+            meant = did_you_mean(f"cora_{name.removeprefix('cora_')}", manager.all_tasks)
+            found.append(f"there is no task {name!r}.{meant or did_you_mean(name, manager.all_tasks)}")
+    sentences = " ".join([found[0], *(text[0].upper() + text[1:] for text in found[1:])])
+    return UserError(f"{sentences} `lm-eval-cora tasks` lists the tasks of this package, `lm_eval ls tasks` all")
 
 
 def _why_skipped(name: str, manager: TaskManager, folders: Sequence[str | Path]) -> str:
@@ -131,13 +135,8 @@ def load_tasks(
     task_manager: TaskManager, names: Sequence[Any], model_args: Mapping[str, Any] | str | None = None
 ) -> dict[str, Any]:
     """Load tasks. `argument_of_the_run` finds the arguments, as those of `simple_evaluate`."""
-    try:
+    with explaining(f"{', '.join(map(str, names))}: cannot be loaded"):
         tasks: dict[str, Any] = task_manager.load(list(names))["tasks"]
-    except UserError:
-        raise
-    except Exception as error:  # loading a user's task may raise any error
-        listed = ", ".join(map(str, names))
-        raise UserError(f"{listed}: cannot be loaded: {in_a_line(error)}") from error
     return tasks
 
 

@@ -56,12 +56,6 @@ def describe_cost(
     )
 
 
-def describe_time(requests: int, seconds: float, left: int) -> str:
-    """Describe the rate and the remaining time of a run."""
-    rate = requests / seconds
-    return f"{rate:.3g} requests a second, about {duration(left / rate)} for the other {left:,}"
-
-
 def duration(seconds: float) -> str:
     """Format a time in seconds for a message."""
     if seconds < 60:

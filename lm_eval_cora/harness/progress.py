@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from lm_eval_cora.harness.answer_cache import AnswerCache
 from lm_eval_cora.harness.compat import behind, on_answers
-from lm_eval_cora.harness.notices import describe_time
+from lm_eval_cora.harness.notices import duration
 from lm_eval_cora.log import logger
 
 _WARM_UP = 20.0  # seconds before the rate of answers is reported, because a server or a GPU is slower at first
@@ -31,7 +31,9 @@ class Progress:
         seconds, pause = self._last - self._start, now - self._last
         if not self._has_reported and seconds >= _WARM_UP and pause * self.answered >= seconds:
             self._has_reported = True
-            logger.info("%s", describe_time(self.answered, seconds, self.left))
+            rate = self.answered / seconds
+            left = f"about {duration(self.left / rate)} for the other {self.left:,}"
+            logger.info("%.3g requests a second, %s", rate, left)
         self.answered, self._last = self.answered + 1, now
         self.left -= 1
         self._bar.update()

@@ -20,7 +20,6 @@ from lm_eval.utils import setup_logging
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import answer_cache, back_ends, compat
-from lm_eval_cora.harness.arguments import check_tasks_named
 from lm_eval_cora.harness.served import patient
 from lm_eval_cora.log import hide_secrets, logger, without_secrets
 from lm_eval_cora.questions.question import shorten
@@ -157,7 +156,6 @@ def run(
     _check_options(settings, early["limits"])
     place = _Place(settings, keeps=keeps, command=command)
     place.check_disk()
-    check_tasks_named(settings)
     back_ends.warn_without_hub()
     back_end = _back_end(settings.model)
     make = back_end.create_from_arg_obj  # which is replaced below

@@ -173,7 +173,8 @@ class Scoring:
 
     def score_early(self, answered: Sequence[AnsweredVariant]) -> list[bool | None]:
         """Whether each variant is right, as in the final score; None if unknown."""
-        return self.attempt("an answer", self._score_early, answered) or [None] * len(answered)
+        records = self.attempt("an answer", self._read, answered)
+        return [record.correct for record in records] if records else [None] * len(answered)
 
     def advise_early(self, requests: Iterable[Any], annotate: Callable[..., Any]) -> Callable[..., None]:
         """Return a function that gets each answer, and reports what is wrong with the first ones."""
@@ -194,9 +195,6 @@ class Scoring:
     def _advise(self, answered: Sequence[AnsweredVariant]) -> None:
         for advice in notices.advise_on_invalid(self._read(answered), self.conditions):
             logger.warning("%s: after the first %d answers: %s", self.task, len(answered), advice)
-
-    def _score_early(self, answered: Sequence[AnsweredVariant]) -> list[bool | None]:
-        return [record.correct for record in self._read(answered)]
 
     def _read(self, answered: Sequence[AnsweredVariant]) -> list[Record]:
         variants = [list(map(_copied, requests, responses)) for requests, responses in answered]

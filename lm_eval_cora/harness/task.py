@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -12,7 +11,7 @@ from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.errors import UserError
+from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.harness import back_ends, compat, docs
 from lm_eval_cora.harness.asking import AskingLM, check_repeats, check_stopping
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs
@@ -72,7 +71,8 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         self._sends_seeds = self._shots_asked_for = False
         self._has_answers: Callable[[], None] = lambda: None
         self._fewshot_seed = DEFAULT_OTHER_SEED
-        with _explaining(task):
+        hint = ". If the file is your own, compare its settings with the fragments that it includes"
+        with back_ends.explaining(f"{task}: the task file cannot be used", hint):
             super().__init__(config=config)
             self.construct_requests(self.task_docs[0], "", metadata=(task, 0, 1))
         if not config["metric_list"]:
@@ -102,7 +102,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def test_docs(self) -> Docs:
         """All variants. They are made once, because the harness calls this five times in a run."""
         if self._docs is None:
-            with _naming(self.config.task):
+            with naming(self.config.task):
                 self._docs = self.config.process_docs(
                     self.dataset[SPLIT], self.probe, self._options, form=self._form, benchmark=self._benchmark
                 )
@@ -110,7 +110,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
 
     def _applying(self, task: str, metrics: Sequence[entries.Entry]) -> list[entries.Entry]:
         """The metrics for this form and this benchmark."""
-        with _naming(task):
+        with naming(task):
             features = self._features(metrics)
         sampled = self._options.variants is not None
         apply = partial(entries.applies_to, form=self._form, sampled=sampled, features=features)
@@ -421,28 +421,5 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         )
 
 
-@contextmanager
-def _explaining(task: str) -> Iterator[None]:
-    """Turn an error of the harness about a task file into one that says what to look at."""
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:
-        raise UserError(
-            f"{task}: the task file cannot be used: {back_ends.in_a_line(error)}. "
-            "If the file is your own, compare its settings with the fragments that it includes"
-        ) from error
-
-
 def _unit(doc: Doc) -> str:
     return unit_name(doc["question_id"], doc.get("cluster") or "")
-
-
-@contextmanager
-def _naming(task: str) -> Iterator[None]:
-    """Put the name of the task before an error about options."""
-    try:
-        yield
-    except UserError as error:
-        raise UserError(f"{task}: {error}") from None

@@ -1,17 +1,16 @@
 """What this package reads in a task file and in --metadata: probe, benchmark, reader and options."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 import lm_eval.tasks
 from lm_eval.utils import simple_parse_args_string
 
-from lm_eval_cora.errors import UserError
+from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, declared
@@ -79,10 +78,8 @@ def _benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
             f"{task}: {', '.join(others)} in the task file: "
             "`benchmark` sets the source of the questions and how they are read. Remove the other keys"
         )
-    try:
+    with naming(task):
         return declared(config["benchmark"], options.declared, options.data_files)
-    except UserError as error:
-        raise UserError(f"{task}: {error}") from None
 
 
 # ---- templates
@@ -144,10 +141,10 @@ def check_metadata(task: str, metadata: Mapping[str, Any]) -> None:
     misplaced = [name for name, value in given.items() if _is_misplaced(name, value, task)]
     unsure = [name for name in misplaced if known is None and name in AMBIGUOUS]
     if wrong := [name for name in misplaced if name not in unsure]:
-        right = _corrected(given, wrong, others=known is not None)
         raise UserError(
             f"{task}: {', '.join(map(repr, wrong))} in --metadata "
-            f"would be ignored, because options are read only inside of {_KEY!r}. Pass --metadata {right}"
+            f"would be ignored, because options are read only inside of {_KEY!r}, "
+            """such as --metadata '{"cora": {"seed": 1}}'"""
         )
     for name in unsure:
         where = "options belong inside {'cora': {...}}"
@@ -171,14 +168,3 @@ def _is_misplaced(name: object, value: object, task: str) -> bool:
     """Whether a key is an option, the options of one task, or a misspelled `cora`, such as `CORA` or `cora.seed`."""
     by_task = isinstance(value, Mapping) and (name == task or str(name).startswith(f"{_KEY}_"))
     return by_task or name in Options.names() or (name != _KEY and str(name).strip().lower().partition(".")[0] == _KEY)
-
-
-def _corrected(given: Mapping[str, Any], misplaced: Sequence[str], *, others: bool) -> str:
-    """The metadata with all options inside of `cora`, quoted for a shell."""
-    options: dict[str, Any] = dict(given[_KEY]) if isinstance(given.get(_KEY), Mapping) else {}
-    for name in misplaced:
-        option = name if name in Options.names() else name.strip().partition(".")[2]
-        meant = {option: given[name]} if option else given[name]
-        options |= {key: meant[key] for key in meant if key not in options} if isinstance(meant, Mapping) else {}
-    beside = {name: value for name, value in given.items() if others and name not in (_KEY, *misplaced)}
-    return quote(json.dumps({_KEY: options or {"seed": 1}, **beside}, ensure_ascii=False, default=shorten))

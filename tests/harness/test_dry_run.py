@@ -2,11 +2,9 @@
 
 import pytest
 from lm_eval._cli import HarnessCLI
-from lm_eval.config.evaluate_config import EvaluatorConfig
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.arguments import UsageError, check_tasks_named, harness_arguments, harness_options
+from lm_eval_cora.harness.arguments import UsageError, harness_arguments, harness_options
 from tests.support.messages import tells
 from tests.support.simulated import TASKS, quickly
 
@@ -95,19 +93,6 @@ def test_a_path_that_is_wrong(tmp_path, capsys):
         assert told in err
         assert str(path) in err
         assert "Traceback" not in err
-
-
-def test_tasks_are_found_without_the_harness(tmp_path):
-    (tmp_path / "mine.yaml").write_text("task: mine_too\ntag: [some_tag]\n")
-    settings = {"tasks": ["cora_demo,some_tag", "arc_*", str(tmp_path)], "include_path": str(tmp_path)}
-    check_tasks_named(EvaluatorConfig(**settings, metadata={"cora": {"task": "arc_challenge"}}))
-    for changed, told in (
-        ({"tasks": ["cora_demo", "mine_to0"]}, "'mine_to0'. Did you mean 'mine_too'"),
-        ({"tasks": ["hellaswga"]}, "Did you mean 'hellaswag'"),
-        ({"metadata": {"cora": {"task": ["arc_chalenge"]}}}, "Did you mean 'arc_challenge'"),
-    ):
-        with pytest.raises(UserError, match=told):
-            check_tasks_named(EvaluatorConfig(**settings | changed))
 
 
 # ---- arguments

@@ -131,7 +131,7 @@ def test_all_arguments_of_the_harness_reach_it(run, name):
 
 
 @pytest.mark.parametrize(
-    ("named", "read"), [("cora_demo,foreign", False), ("cora_demo*", True), ("grouped", True), ("nowhere", False)]
+    ("named", "read"), [("cora_demo,foreign", False), ("cora_demo*", True), ("grouped", True), ("nowhere", True)]
 )
 def test_the_task_files_of_the_harness_are_read_only_if_needed(run, tmp_path, named, read):
     foreign(tmp_path)

@@ -160,15 +160,15 @@ def test_large_batches_are_filled(ended):
 
 
 def test_an_answer_without_a_result_makes_nothing_certain(ended, caplog):
-    score, calls = Scoring._score_early, []
+    read, calls = Scoring._read, []
 
     def fails_once(self, answered):
         calls.append(answered)
         if len(calls) == 2:
             raise RuntimeError("not scored")
-        return score(self, answered)
+        return read(self, answered)
 
-    with patch.object(Scoring, "_score_early", fails_once):
+    with patch.object(Scoring, "_read", fails_once):
         ended(["cora>=0.1"])
     assert told(caplog, "cora >= 0.1: undecided; cora unknown")
 
