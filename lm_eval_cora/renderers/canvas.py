@@ -152,10 +152,8 @@ class Canvas:
 
         if not boxes:
             return
-        # The last point repeats the first. matplotlib ignores it, but needs it to close a path.
-        corners = [(x, y) for a, b, c, d in boxes for x, y in ((a, b), (c, b), (c, d), (a, d), (a, b))]
-        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(boxes)
-        self.axes.add_patch(PathPatch(Path(corners, codes), **look))
+        corners = np.array([((a, b), (c, b), (c, d), (a, d)) for a, b, c, d in boxes])
+        self.axes.add_patch(PathPatch(Path.make_compound_path_from_polys(corners), **look))
 
     def name(self, text: str, width: int | None = None) -> str:
         """Wrap a name to a number of characters; to the width of the chart without one."""

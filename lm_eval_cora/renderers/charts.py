@@ -173,15 +173,9 @@ def changes(canvas: Canvas, chart: RetentionChart) -> float:
             if change is not None and not isnan(sum(change)):
                 y = middle + (series - (count - 1) / 2) * step
                 bars.setdefault(series, []).append((change, y))
+                tip = ", ".join(f"{part} {share:.3f}" for part, share in change._asdict().items())
                 corner, size = (-change.gained, y - step / 2), (sum(change), step)
-                canvas.spot(
-                    corner,
-                    size,
-                    (
-                        f"{joined(model, name)}: kept {change.kept:.3f}, lost {change.lost:.3f}, gained "
-                        f"{change.gained:.3f}"
-                    ),
-                )
+                canvas.spot(corner, size, f"{joined(model, name)}: {tip}")
     for series, own in bars.items():
         _bars(canvas, own, 0.4 * step, series, count > 1)
     axes.axvline(0, color=ink, linewidth=1.2)
@@ -218,8 +212,6 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     axes, medium = canvas.axes, canvas.medium
     count, width = len(chart.bands), len(chart.columns)
     step = min(0.26, max(0.075, 3.2 / count))
-    # 0 is visible as a faint tint, to distinguish it from an empty background.
-    opacity = {tenths / 10: min(1.0, 0.08 + 0.92 * (tenths / 10)) for tenths in range(11)}
     cells: dict[float, list[tuple[float, float, float, float]]] = {}
     for row, band in enumerate(chart.bands):
         levels = [-1.0 if isnan(share) else round(share * 10) / 10 for share in band.values]
@@ -228,7 +220,7 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
             cells.setdefault(level, []).append((places[0], row * step, places[-1] + 1, (row + 1) * step))
     gap: dict[str, Any] = {"edgecolor": medium.ink, "facecolor": "none", "alpha": 0.5, "hatch": "////"}
     for level, boxes in sorted(cells.items()):
-        look = gap if level < 0 else {"facecolor": medium.series[0], "alpha": opacity[level]}
+        look = gap if level < 0 else _tint(medium, level)
         canvas.rectangles(boxes, linewidth=0, **look)
     for row, band in enumerate(chart.bands):
         canvas.spot((0, row * step), (width, step), _tip_of(band, chart.columns), band.link)
@@ -247,10 +239,15 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     axes.set_xticks([column + 0.5 for column in range(0, width, every)], names, rotation=90)
     scale = {"0: all wrong": 0.0, "0.5: half right": 0.5, "1: all right": 1.0}
     for label, level in scale.items():
-        canvas.add_box(label, facecolor=medium.series[0], alpha=opacity[level])
+        canvas.add_box(label, **_tint(medium, level))
     if -1.0 in cells:
         canvas.add_box("no answer", linewidth=0, **gap)
     return count * step + (0.12 + 0.09 * max(map(columns, names))) + 0.2
+
+
+def _tint(medium: Medium, share: float) -> dict[str, Any]:
+    """The look of a share: 0 is visible as a faint tint, to distinguish it from an empty background."""
+    return {"facecolor": medium.series[0], "alpha": min(1.0, 0.08 + 0.92 * share)}
 
 
 def _tip_of(band: Band, columns: Sequence[str]) -> str:

@@ -141,13 +141,11 @@ def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: S
 
 def _by_model(boards: Sequence[Board]) -> dict[str, list[BoardRow | None]]:
     """The row of each model on each board; the best model of the first board comes first."""
-    by_model: dict[str, list[BoardRow | None]] = {}
-    places: dict[str, list[float]] = {}
-    for number, board in enumerate(boards):
-        for place, row in enumerate(board.rows):
-            by_model.setdefault(row.run.model, [None] * len(boards))[number] = row
-            places.setdefault(row.run.model, [inf] * len(boards))[number] = place
-    return {model: by_model[model] for model in sorted(by_model, key=lambda model: (places[model], model))}
+    by_board = [{row.run.model: row for row in board.rows} for board in boards]
+    places = [{model: place for place, model in enumerate(rows)} for rows in by_board]
+    found = set().union(*by_board)
+    ordered = sorted(found, key=lambda model: ([own.get(model, inf) for own in places], model))
+    return {model: [rows.get(model) for rows in by_board] for model in ordered}
 
 
 def href(path: Path, folder: Path) -> str:

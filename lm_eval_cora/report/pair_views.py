@@ -69,23 +69,18 @@ class Compared:
     @property
     def tables(self) -> list[Table]:
         """Tables for a terminal; their notes have a sentence per line."""
-        lead, first = lead_of(self.runs), self.runs[0]
-        ranks = [_RANKS] if lead else []
+        lead = lead_of(self.runs)
+        title = f"{self.runs[0].task}: {self.runs[0].size}"
         if len(self.runs) > 2:
-            values = replace(_values(self.runs, lead), note="".join(ranks))
-            return [values, *(self._explained(table, [name]) for name, table in self._by_metric(str).items())]
-        table = self._of_two(f"{first.task}: {first.size}", lambda name: _starred(name, lead))
-        return [self._explained(table, self.chosen, after=ranks if lead in self.chosen else ()), *self._by_kind()]
+            values = _values(self.runs, title, lead)
+            return [values, *self._differences(title, str)]
+        ranks = [_RANKS] if lead in self.chosen else []
+        return [*self._differences(title, lambda name: _starred(name, lead), *ranks), *self._by_kind()]
 
     @property
     def paper_tables(self) -> list[Table]:
         """Tables for a paper, whose captions are complete."""
-        size = [f"{self.runs[0].size}."]
-        if len(self.runs) > 2:
-            tables = [self._explained(table, [name], size) for name, table in self._by_metric(printed_name).items()]
-        else:
-            table = self._of_two(f"{self.runs[0].task}: differences", printed_name)
-            tables = [self._explained(table, self.chosen, size)]
+        tables = self._differences(f"{self.runs[0].task}: differences", printed_name, f"{self.runs[0].size}.")
         return [*(table.without("lost : gained") for table in tables), *self._by_kind()]
 
     @property
@@ -116,21 +111,20 @@ class Compared:
             more = {"notes": notes + setting_differences(*runs), "kinds": self._kinds}
         return for_json(value | more if has_answers(runs) else value)
 
-    def _by_metric(self, named: Callable[[str], str]) -> dict[str, Table]:
-        """The pairs of several models, a table per metric."""
-        names = [run.model for run in self.runs]
-        known = {name: _defined(own) for name, own in self.chosen.items()}
-        title = f"{self.runs[0].task}: differences in"
-        return {name: pairs_table(f"{title} {named(name)}", names, own) for name, own in known.items() if own}
-
-    def _of_two(self, title: str, named: Callable[[str], str]) -> Table:
-        """The values and differences of two models, a row per metric."""
+    def _differences(self, title: str, named: Callable[[str], str], *sentences: str) -> list[Table]:
+        """The values and differences of two models, a row per metric; the pairs of several, a table per metric."""
+        names = models(self.runs)
+        if len(self.runs) > 2:
+            known = {name: _defined(own) for name, own in self.chosen.items()}
+            title = f"{self.runs[0].task}: differences in"
+            tables = {name: pairs_table(f"{title} {named(name)}", names, own) for name, own in known.items() if own}
+            return [self._explained(table, [name], *sentences) for name, table in tables.items()]
         rows: CellRows = [
             [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)]
             for name, own in self.chosen.items()
             for pair in own.values()
         ]
-        return Table(title, ["metric", *(run.model for run in self.runs), *TESTED], rows)
+        return [self._explained(Table(title, ["metric", *names, *TESTED], rows), self.chosen, *sentences)]
 
     def _by_kind(self) -> list[Table]:
         if len(self.runs) > 2 or not has_answers(self.runs):
@@ -142,20 +136,14 @@ class Compared:
     def _kinds(self) -> dict[str, Difference]:
         return kinds_compared(*self.runs)
 
-    def _explained(
-        self, table: Table, names: Collection[str], before: Sequence[str] = (), after: Sequence[str] = ()
-    ) -> Table:
+    def _explained(self, table: Table, names: Collection[str], *first: str) -> Table:
         """A table of some metrics with the sentences that explain it."""
         methods = {pair.method for name in names for pair in self.chosen[name].values()}
-        explained = [reason for method, reason in METHODS.items() if method in methods]
-        falls_for = [name for name in names if any(falls(name, run.estimates) for run in self.runs)]
-        sentences = [
-            _NEW_MINUS_OLD,
-            _TOGETHER if len(self.runs) > 2 else _ALONE,
-            *explained,
-            *[CORA_FALLS] * bool(falls_for),
-        ]
-        return replace(table, note="\n".join([*before, *sentences, *after]))
+        sentences = [*first, _NEW_MINUS_OLD, _TOGETHER if len(self.runs) > 2 else _ALONE]
+        sentences += [reason for method, reason in METHODS.items() if method in methods]
+        if any(falls(name, run.estimates) for name in names for run in self.runs):
+            sentences.append(CORA_FALLS)
+        return replace(table, note="\n".join(sentences))
 
 
 def explanation_of(tables: Iterable[Table]) -> str:
@@ -177,16 +165,16 @@ def _defined(pairs: Pairs) -> Pairs:
     return {places: pair for places, pair in pairs.items() if not isnan(pair.value)}
 
 
-def _values(runs: Runs, lead: str) -> Table:
+def _values(runs: Runs, title: str, lead: str) -> Table:
     """The table of the values of several models."""
     if has_answers(runs):
         table = score_table(runs, comparable=True)
     else:
         names = dict.fromkeys(name for run in runs for name in run.estimates)
-        values: CellRows = [[name, *(Number.of(run.estimates.get(name, UNDEFINED)) for run in runs)] for name in names]
-        table = Table("", ["metric", *models(runs)], values)
+        cells = [{name: [Number.of(run.estimates.get(name, UNDEFINED))] for name in names} for run in runs]
+        table = Table.by_model("", "metric", models(runs), [""], cells)
     rows = [[_starred(str(name), lead), *cells] for name, *cells in table.rows]
-    return Table(f"{runs[0].task}: {runs[0].size}", table.columns, rows)
+    return Table(title, table.columns, rows, _RANKS if lead else "")
 
 
 def _two_as_json(pair: Pair) -> dict[str, Any]:
@@ -215,21 +203,10 @@ def compared_metrics(models: Sequence[Mapping[str, Estimate]], baseline: int | N
     """The pairs of models in each metric; statistics without errors are left out if other metrics have one."""
     pairs = pairs_by_metric(models, baseline)
     estimates = {name: [own[name] for own in models if name in own] for name in pairs}
-    has_errors = any(map(_has_error, estimates.values()))
-    return {
-        name: own
-        for name, own in pairs.items()
-        if _has_error(estimates[name]) or not (has_errors and any(map(_is_statistic, estimates[name])))
-    }
-
-
-def _has_error(estimates: Sequence[Estimate]) -> bool:
-    return any(not isnan(estimate.stderr) for estimate in estimates)
-
-
-def _is_statistic(estimate: Estimate) -> bool:
-    """Whether an estimate is defined but has no standard error, such as a p-value or a range."""
-    return not isnan(estimate.value) and isnan(estimate.stderr)
+    with_errors = {name for name, own in estimates.items() if any(not isnan(each.stderr) for each in own)}
+    defined = {name for name, own in estimates.items() if any(not isnan(each.value) for each in own)}
+    left_out = defined - with_errors if with_errors else set()  # such as p-values and ranges
+    return {name: own for name, own in pairs.items() if name not in left_out}
 
 
 def paired(runs: Runs, metric: str) -> Dots | None:
@@ -299,12 +276,13 @@ def kinds_table(run: Run, changes: Mapping[str, Difference]) -> Table | None:
 def differences(runs: Runs) -> Table:
     """Tabulate the differences of the other models to the first one, paired by question."""
     first, *others = runs
-    cells: list[dict[str, tuple[Cell, str]]] = [{} for _ in others]
-    for run, own in zip(others, cells, strict=True):
-        for name, before in first.estimates.items():
-            if name == "acc" and acc_is_mcqa_plus(runs):
-                continue
-            own[name] = Number.of_difference(difference(before, run.estimates.get(name, UNDEFINED))).with_interval
+    left_out = {"acc"} if acc_is_mcqa_plus(runs) else ()
+    shown = {name: before for name, before in first.estimates.items() if name not in left_out}
+    changes = [
+        {name: difference(before, run.estimates.get(name, UNDEFINED)) for name, before in shown.items()}
+        for run in others
+    ]
+    cells = [{name: Number.of_difference(change).with_interval for name, change in own.items()} for own in changes]
     title = f"Differences to {first.model}, new minus old"
     note = (
         f"Each other model minus {first.model}, paired by question: difference ± standard error, and 95% interval of "
@@ -364,15 +342,8 @@ class WhatChanged:
             both = (each.before, each.response_before), (each.after, each.response_after)
             texts = (text if pick == text != "" else f"{pick or 'invalid'}: {text}" for pick, text in both)
             kind = f"{each.kind} ({each.variant})" if each.kind else ""
-            rows.append(
-                [
-                    each.question,
-                    each.category,
-                    kind,
-                    each.change,
-                    *(shorten(text, _LONGEST) for text in (each.right, *texts)),
-                ]
-            )
+            shown = (shorten(text, _LONGEST) for text in (each.right, *texts))
+            rows.append([each.question, each.category, kind, each.change, *shown])
         columns = ["question", "category", "kind (variant)", "change", "right", *self.models]
         more = f", the first {_SHOWN} of {len(self.answers):,}" if len(self.answers) > _SHOWN else ""
         of_answers = Table(f"{self.task}: the answers{more}", columns, rows)

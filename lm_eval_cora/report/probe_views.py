@@ -98,22 +98,20 @@ def by_kind(runs: Runs) -> Dots:
     """Chart the accuracy of each kind of variant."""
     probe = runs[0].probe
     has_picks = any("invalid" in run.estimates for run in runs)  # a file of answers may have none
+    heads = ["accuracy", *["invalid"] * has_picks, "questions", *["mark"] * probe.marks_outliers]
 
-    cells: dict[str, Callable[[Mapping[str, Any]], Cell]] = {"accuracy": lambda part: Number.of(part["accuracy"])}
-    if has_picks:
-        cells["invalid"] = lambda part: Number.of(part["invalid"])
-    cells["questions"] = lambda part: int(part["questions"])
-    if probe.marks_outliers:
-        cells["mark"] = lambda part: "outlier" if part["outlier"] else ""
-    kinds = [{kind: [of(part) for of in cells.values()] for kind, part in kinds_of(run).items()} for run in runs]
+    def cells(part: Mapping[str, Any]) -> list[Cell]:
+        shown = {name: Number.of(part[name]) for name in ("accuracy", "invalid")}
+        mark = "outlier" if part["outlier"] else ""
+        return [(shown | {"questions": part["questions"], "mark": mark})[head] for head in heads]
+
+    kinds = [{kind: cells(part) for kind, part in kinds_of(run).items()} for run in runs]
     return Dots(
         name="kinds",
         title=f"Accuracy by {probe.one}",
         x_label="accuracy",
         models=first_numbers(runs, kinds),
-        numbers=replace(
-            Table.by_model("Each kind of variant", "kind", models(runs), list(cells), kinds), sortable=True
-        ),
+        numbers=replace(Table.by_model("Each kind of variant", "kind", models(runs), heads, kinds), sortable=True),
         note=f"The bars are 95% intervals. {probe.note}".strip(),
     )
 
@@ -182,7 +180,7 @@ def _letter_tests(runs: Runs) -> str:
         return "position_chi_square needs all answers and ten questions per letter."
     if len(runs) == 1:
         return f"position_chi_square is {tests[0][1]}."
-    return f"position_chi_square: {', '.join(f'{model} {test}' for model, test in tests)}."
+    return f"position_chi_square: {', '.join(map(' '.join, tests))}."
 
 
 def same_size(runs: Runs) -> Table:
@@ -219,13 +217,13 @@ def with_references(runs: Runs) -> Table | None:
     """Tabulate the scores of questions with and without references to other options; None without references."""
     if not any(run.source.references for run in runs):
         return None
-    cells: list[dict[str, list[Cell]]] = []
+    shown = (metrics.mcqa, metrics.mcqa_plus, metrics.ci, metrics.cora, metrics.consistency_rate)
+    cells: list[Cells] = []
     for run in runs:
         has = np.array([question in run.source.references for question in run.table.question_ids], dtype=np.bool_)
         parts = [run.table.where(questions[run.table.question]) for questions in (has, ~has)]
-        cells.append({"questions": [len(part.sizes) for part in parts]})
-        for metric in (metrics.mcqa, metrics.mcqa_plus, metrics.ci, metrics.cora, metrics.consistency_rate):
-            cells[-1][metric.__name__] = [Number.of(metric(part)) for part in parts]
+        values = {metric.__name__: [Number.of(metric(part)) for part in parts] for metric in shown}
+        cells.append({"questions": [len(part.sizes) for part in parts], **values})
     note = (
         'Options such as "All of the above" or "Both A and B" change their meaning if options are moved or removed. '
         "By default they stay last; set option_references to leave_out to leave out all such questions."
@@ -235,7 +233,6 @@ def with_references(runs: Runs) -> Table | None:
 
 
 BANDS = 24  # largest number of groups of equally hard questions
-_MOST_PAIRS = 28  # in a chart of differences: all pairs of eight models. More models are compared with the first
 _BEFORE, _AFTER = "mcqa", ("acc_pride", "acc_permuted")
 
 
@@ -432,9 +429,8 @@ _SUBSETS = {
 def study_tables(runs: Runs) -> list[Table]:
     """Make the tables of the REVAS study. The first table counts the questions of each subset."""
     names = models(runs)
-    sizes = [run.studies.get("questions") or {} for run in runs]
+    sizes, found = ([run.studies.get(name) or {} for run in runs] for name in ("questions", "sc_buckets"))
     counts = [{label: [own.get(name, "")] for name, label in _SUBSETS.items()} for own in sizes]
-    found = [run.studies.get("sc_buckets") or {} for run in runs]
     buckets = [
         {name: [Number.of(bucket[key]) for key in ("share", "accuracy")] for name, bucket in own.items()}
         for own in found
