@@ -1,12 +1,9 @@
 """The leaderboard in a real browser, opened from a file, with hostile names."""
 
-from __future__ import annotations
-
 import csv
 import re
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +13,6 @@ from lm_eval_cora.renderers.page import COLUMNS, boards_as_csv, href, leaderboar
 from lm_eval_cora.report.boards import boards_of
 from tests.support.browser import UNFOLD, opened
 from tests.support.leaderboards import HOSTILE, entry
-
-if TYPE_CHECKING:
-    pass
 
 LONG = "an-organisation/a-model-with-a-name-of-more-than-sixty-characters-70b-instruct-v0.3"
 

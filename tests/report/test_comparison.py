@@ -47,23 +47,16 @@ def titles(found):
 def test_all_pairs_of_three_models(files):
     found = compare_models(files)
     (value,) = values_of(found)
-    assert value.keys() == {"task", "models", "questions", "runs", "notes", "metrics"}
-    assert [run["model"] for run in value["runs"]] == value["models"]
     assert (value["task"], value["models"], value["questions"]) == ("answers", ["low", "middle", "high"], 40)
     assert pairs_of(value) == [("low", "middle"), ("low", "high"), ("middle", "high")]
     differences = [f"answers: differences in {metric}" for metric in ("cora", "mcqa", "bmca@1.0")]
     assert titles(found) == ["answers: 40 questions", *differences]
-    assert found.refused == []
     assert tells(explained(found), "max-t", "excludes 0 exactly if its p is below 0.05", "* ranks the models.")
     assert marked(found.tables[0])["high"]
     # 14, 26 and 12 questions change, all in one direction; McNemar's mid-p of 14 : 0 is 2^-14.
     mcqa = value["metrics"]["mcqa"]
-    assert set(mcqa["values"]) == {"low", "middle", "high"}
     assert mcqa["values"]["low"]["value"] == 10 / 40
     pair = mcqa["pairs"][0]
-    tests = {"mcnemar", "p_value", "method", "p_together"}
-    assert pair.keys() == {"before", "after", "difference", "alone", *tests}
-    assert pair["difference"].keys() == {"value", "stderr", "low", "high"}
     assert pair["difference"]["value"] == pytest.approx(14 / 40)
     assert pair["mcnemar"] == {"lost": 0, "gained": 14, "p_value": pytest.approx(2**-14)}
     assert [pair["p_value"] for pair in mcqa["pairs"]] == pytest.approx([2.0**-14, 2.0**-26, 2.0**-12])
@@ -146,7 +139,6 @@ def test_a_file_of_answers_and_a_run_have_no_task_in_common(demo, files):
 def test_two_models_have_the_differences_by_kind(files):
     found = compare_models([files[0], files[2]])
     (value,) = values_of(found)
-    assert value.keys() == {"task", "before", "after", "questions", "notes", "metrics", "kinds"}
     assert value["kinds"]["a"]["value"] == pytest.approx(27 / 40)
     assert titles(found) == ["answers: 40 questions", "answers: accuracy by kind of variant"]
     assert "by kind hold for all kinds together" in explained(found)
@@ -173,7 +165,6 @@ def test_documents_of_three_models(models, tmp_path):
     assert len(choice["metrics"]["acc"]["pairs"]) == 3
     equal = choice["metrics"]["acc"]["pairs"][2]
     assert (equal["difference"]["value"], equal["p_together"]) == (0, 1)
-    assert [title for title in titles(found) if "differences" in title] == ["tiny_choice: differences in acc"]
     found = compare_models([models.one, models.two, third], labels={third: "Third"}, baseline="Third")
     for value in values_of(found):
         for metric in value["metrics"]:
