@@ -10,7 +10,7 @@ from operator import methodcaller
 from typing import Any
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.cells import Choices, filled, is_blank, option_text, parse_cell, read_options
+from lm_eval_cora.questions.cells import filled, is_blank, option_text, parse_cell, read_options
 from lm_eval_cora.questions.messages import described, did_you_mean, first_few
 from lm_eval_cora.questions.question import (
     ALIKE,
@@ -278,7 +278,8 @@ class ColumnReader:
                 f"expected the option columns of the first row, got an option in the column {self._beyond!r}, too. "
                 "Name all option columns with 'choices'."
             )
-        options, labels = self._options(row)
+        cells, separator = [get(row) for get in self._get["choices"]], self._columns.separator
+        options, labels = (filled(cells), None) if len(cells) > 1 else read_options(cells[0], separator)
         if not options:
             raise UnusableQuestion("no options", f"in {shorten(stem)!r}")
         if "labels" in self._get:
@@ -296,12 +297,6 @@ class ColumnReader:
         texts = tuple(map(option_text, options))
         answer, check = self._cell("answer", row), self._cell("answer_check", row)
         return Draft(identifier or default_id, stem, texts, labels, answer, check, category, where, cluster)
-
-    def _options(self, row: Row) -> Choices:
-        cells = [get(row) for get in self._get["choices"]]
-        if len(cells) == 1:
-            return read_options(cells[0], self._columns.separator)
-        return filled(cells), None
 
     def finish(self, drafts: Sequence[Draft]) -> tuple[list[Result], list[str]]:
         """Read the answers of all drafts and convert the drafts to questions."""

@@ -307,12 +307,12 @@ class ExemplarPool:
         self.signature = "-".join(filter(None, how))
         self._pools = defaultdict[str, list[AnyQuestion]](list)
         for question in questions:
-            self._pools[self._pool_of(question)].append(question)
+            self._pools[question.category if within_category else ""].append(question)
 
     def draw(self, question: AnyQuestion, shots: int, *seeds: int) -> list[AnyQuestion]:
         """Draw exemplars by the question and the seeds, without copies. With more shots, the first ones stay."""
         asked = _content(question)
-        pool = self._pools[self._pool_of(question)]
+        pool = self._pools[question.category if self._within_category else ""]
         if self.as_published:
             return [candidate for candidate in pool if _content(candidate) != asked][:shots]
         drawn = {asked: question}
@@ -336,9 +336,6 @@ class ExemplarPool:
                 f"question {identifier!r} can have {count} exemplars at most: those{where} in {self.source}, "
                 f"except the question itself. Use --num_fewshot {count}."
             )
-
-    def _pool_of(self, question: AnyQuestion) -> str:
-        return question.category if self._within_category else ""
 
 
 def _content(question: AnyQuestion) -> tuple[str, frozenset[str]]:

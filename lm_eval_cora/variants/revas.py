@@ -1,7 +1,5 @@
 """The probe of the REVAS study (sections 3 and 4; MCQA+, sections 2 and 3), with all variants for its tables."""
 
-from collections.abc import Iterator
-
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants import alterations, template
 from lm_eval_cora.variants.alterations import shuffled
@@ -50,20 +48,17 @@ def revas(
     Source: REVAS, sections 3.3, 3.4 and 4. Its 37 variants are 33 orders and four true-or-false questions. It does not
     count the variants with NOTA, select_all and replaced.
     """
-    return variants_of(question, alterations.kept(question, _altered(question, seed, nota_text, select_all)))
-
-
-def _altered(question: Question, seed: int, nota_text: str, select_all: bool) -> Iterator[Altered]:
     more = alterations.filler_options(question, nota_text, seed)
-    yield from alterations.of_mcqa_plus(question, more, seed, nota_text, NAME, several_orders=True)
+    altered = [*alterations.of_mcqa_plus(question, more, seed, nota_text, NAME, several_orders=True)]
     options = alterations.source_options(question, nota_text)
     right = options[question.answer][0]
     if select_all:
-        yield Altered(alterations.SELECT_ALL, options, right, template.SELECT_ALL)
+        altered.append(Altered(alterations.SELECT_ALL, options, right, template.SELECT_ALL))
     for distractor, _ in alterations.once_each(options):
         if distractor != right:
             replaced = [more[p] if option[0] == distractor else option for p, option in enumerate(options)]
-            yield alterations.letters(alterations.REPLACED, replaced, right)
+            altered.append(alterations.letters(alterations.REPLACED, replaced, right))
+    return variants_of(question, alterations.kept(question, altered))
 
 
 _IN_ORDERS = (*map(alterations.with_options, alterations.COUNTS), alterations.NOTA_ANSWER)

@@ -2,7 +2,6 @@ import contextlib
 import io
 import json
 import math
-import time
 
 import numpy
 import pandas
@@ -173,10 +172,4 @@ def test_a_csv_file_that_pandas_wrote():
 
 @pytest.mark.parametrize("item", ["'Ice' ", "'" + "x" * 100 + "'\n", "[1] "])
 def test_the_time_is_about_proportional_to_the_length(item):
-    def seconds(count):
-        started = time.process_time()
-        assert len(parse_literal(f"[{item * count}]")) == count
-        return time.process_time() - started
-
-    # It would be 100 times as long if it were quadratic. The two are measured together, because the load varies.
-    assert any(seconds(5_000) / seconds(500) < 40 for _ in range(5))
+    assert len(parse_literal(f"[{item * 50_000}]")) == 50_000  # an algorithm with quadratic time would take minutes

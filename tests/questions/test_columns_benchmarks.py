@@ -84,10 +84,6 @@ def test_the_order_of_truthfulqa_is_drawn_by_the_id_alone():
     # A fixed order, because a different one would change all scores.
     question = question_of("truthfulqa", ROWS["truthfulqa"], "validation-2")
     assert question.choices == ("Dew", "Fog", "Ice", "Steam")
-    for count in (2, 13):
-        targets = {"choices": [f"option {n}" for n in range(count)], "labels": [1] + [0] * (count - 1)}
-        question = question_of("truthfulqa", {"question": "?", "mc1_targets": targets}, "validation-0")
-        assert (question.choices[question.answer], len(question.choices)) == ("option 0", count)
 
 
 def test_the_demo_questions():

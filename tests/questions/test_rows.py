@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.rows import read_rows, source_name
+from lm_eval_cora.questions.rows import read_rows
 from tests.support.messages import tells
 
 ROWS = [{"question": "2 + 2?", "answer": "B"}, {"question": 'He said: "שלום"\nWhy?', "answer": "A"}]
@@ -291,8 +291,3 @@ DATASET = datasets.Dataset.from_list([{"a": 1}])
 )
 def test_other_objects(source, parts):
     assert tells(error_of(source), *parts)
-
-
-def test_names_of_sources():
-    sources = ["my.jsonl", Path("~/exams/my.part.csv"), FRAME, DATASET, datasets.DatasetDict(), 3]
-    assert list(map(source_name, sources)) == ["my", "my.part", "DataFrame", "Dataset", "DatasetDict", "int"]

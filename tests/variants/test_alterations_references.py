@@ -68,15 +68,6 @@ def test_every_variant_has_one_right_option(question, seed, name):
         shown.add((variant.kind, variant.choices))
 
 
-def test_all_is_right():
-    choices = ("Ice", "Fog", "Dew", ALL)
-    assert kinds_of(made(choices, 3)) == ["original", "shuffled"]
-    assert kinds_of(made(choices, 3, "plus")) == ["original", *["shuffled"] * 3]
-    assert set(kinds_of(made(choices, 3, "revas"))) == {"original", "shuffled"}
-    (shown,) = [one.choices for one in made((*choices[1:], NONE), 2, "plus") if one.kind == "options_3"]
-    assert shown == choices[1:]  # without "None of these"
-
-
 def test_all_is_wrong():
     variants = made(("Ice", "Fog", ALL), 0)
     printed = {variant.kind: variant.printed for variant in variants}

@@ -82,7 +82,6 @@ def test_templates_that_are_no_list_or_conflict(entries, message):
 def test_the_fixed_template_is_the_marked_one_or_the_first():
     assert make_templates([GOOD, BRIEF], has_options=True).fixed.name == "1_question_last"
     assert make_templates([GOOD, {**BRIEF, "fixed": True}], has_options=True).fixed.name == "brief"
-    assert make_templates([{**GOOD, "fixed": False}, BRIEF], has_options=True).fixed.name == "1_question_last"
     # Templates for open questions have no options.
     assert made({"prompt": "Solve: {question}"}, has_options=False) == ["1_question_last"]
     with pytest.raises(UserError, match=r"template 1: .*unknown field \{options\}"):
