@@ -3,7 +3,7 @@
 import re
 import string
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -158,11 +158,6 @@ def _check_encodable(*texts: str) -> None:
 def is_encodable(text: object) -> bool:
     """Whether a value is a text that can be written to a UTF-8 file; a lone surrogate cannot."""
     return isinstance(text, str) and text == text.encode("utf-8", "ignore").decode("utf-8")
-
-
-def lettered(choices: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pair each option with its letter."""
-    return zip(LETTERS[: len(choices)], choices, strict=True)
 
 
 def one_line(text: str) -> str:

@@ -10,9 +10,6 @@ from lm_eval_cora.variants.variant import Altered, PrintedOption
 
 _CONSONANTS = "bdgklmnprst"
 _VOWELS = "aeiou"
-UNHEARD = ("voz", "vub", "vuf", "vuk", "vup", "vuz", "zuk", "zuv")
-"""Syllables that occur in no word of the large English dictionaries. Each filler contains one of them."""
-
 _HEARD_AFTER = {
     "voz": "di do la lo na ne ni no pi po ra re ro sa si su ta to",
     "vub": "ga gu le ma",
@@ -23,6 +20,9 @@ _HEARD_AFTER = {
     "zuk": "ba bu da di ga ge go gu ka ke ki ko ku la li ma me mi ne ni pa pe po ru si su te ti",
     "zuv": "bo do go na ne po sa se su",
 }
+
+UNHEARD = tuple(_HEARD_AFTER)
+"""Syllables that occur in no word of the large English dictionaries. Each filler contains one of them."""
 
 HEARD = frozenset(first + second for second, firsts in _HEARD_AFTER.items() for first in firsts.split())
 """Two syllables that begin a name or a word of another language, such as Suzuki or "bazuka", with one or two letters

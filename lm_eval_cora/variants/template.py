@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.options import FLAG, LINE, TEXT, check_values
-from lm_eval_cora.questions.question import LETTERS, lettered, shorten, shown
+from lm_eval_cora.questions.question import LETTERS, shorten, shown
 
 if TYPE_CHECKING:  # Jinja is slow to import, and answers are scored without prompts
     from jinja2 import Template as JinjaTemplate
@@ -71,9 +71,10 @@ class Template:
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
         """Render the prompt for a question."""
         letters = LETTERS[: len(choices)]
+        pairs = zip(letters, choices, strict=True)
         return self.prompt.format(
             question=stem,
-            options="".join(self.options_format.format(letter=one, option=text) for one, text in lettered(choices)),
+            options="".join(self.options_format.format(letter=one, option=text) for one, text in pairs),
             letters=" or ".join(filter(None, (", ".join(letters[:-1]), letters[-1:]))),
             category=category,
         )
@@ -100,7 +101,12 @@ class OwnPrompt(Template):
     def render(self, stem: str, choices: Sequence[str], category: str = "") -> str:
         """Render the prompt for a question."""
         letters = LETTERS[: len(choices)]
-        values = {"question": stem, "options": list(lettered(choices)), "letters": letters, "category": category}
+        values = {
+            "question": stem,
+            "options": list(zip(letters, choices, strict=True)),
+            "letters": letters,
+            "category": category,
+        }
         return _compiled(self.prompt).render(values, ask=self.ask).strip()
 
 

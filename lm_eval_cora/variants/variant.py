@@ -79,7 +79,7 @@ class Altered(NamedTuple):
 
 
 # Returns the same object for equal tuples, to save memory: many variants print the same few orders.
-_one_object: Callable[[tuple[int, ...]], tuple[int, ...]] = lru_cache(maxsize=4096)(tuple)
+_one_object = lru_cache(maxsize=4096)(tuple)
 
 
 def variants_of(question: AnyQuestion, altered: Iterable[Altered]) -> list[Variant]:
