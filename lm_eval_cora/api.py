@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from os import PathLike, sep
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, get_args
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.records import read_response, skipped
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.entries import compute, is_in_table
 from lm_eval_cora.metrics.packed import PackedRecords
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.loading import load_questions
@@ -114,9 +112,8 @@ def score(data: Any, **columns: str | Sequence[str] | None) -> Scores:
 
 def scores_of(rows: collected.Collected) -> Scores:
     """The scores of answers in a table or file; see `score`."""
-    functions = {entry["metric"]: partial(compute, entry) for entry in collected.entries_of(rows.table)}
-    reasons = collected.undefined_metrics(rows.table, rows.known)
-    return Scores(rows.table, functions, reasons, notes=collected.notes_of(rows), rows=rows)
+    entries, reasons = collected.entries_of(rows.table), collected.undefined_metrics(rows.table, rows.known)
+    return Scores(rows.table, entries, reasons, notes=collected.notes_of(rows), rows=rows)
 
 
 def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -> list[Variant]:
@@ -158,12 +155,12 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         meant = did_you_mean(str(probe), PROBES)
         raise UserError(f"expand: probe: expected one of {', '.join(PROBES)}, got {probe!r}.{meant}")
     chosen = Options.from_metadata("expand", options)
-    if questions is None and not ("hub" in options or "data_files" in options):
-        raise UserError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
-    if questions is not None and "data_files" in options:
-        raise UserError("expand: expected one source, got questions and data_files. Remove one of them")
     if questions is not None:
+        if "data_files" in options:
+            raise UserError("expand: expected one source, got questions and data_files. Remove one of them")
         chosen = replace(chosen, data_files=(questions,))
+    elif not options.keys() & {"hub", "data_files"}:
+        raise UserError("expand: expected questions, or a dataset on the Hub: expand(hub='ORG/NAME', split='test')")
     try:
         source = benchmark("local", chosen.declared, chosen.data_files)
         found, *_ = load_questions(source, chosen, PROBES[probe].leaves_out)
@@ -218,9 +215,8 @@ def read(variants: Sequence[Variant], responses: Iterable[str | None], *, reader
             "or several responses to a prompt, separately"
         )
     entries = applicable_metrics(probe_of({}, packed), table, "generate")
-    functions = {entry["metric"]: partial(compute, entry) for entry in entries if is_in_table(entry)}
     asked = sorted((one.question_id, one.ordinal, one.kind, one.prompt, one.answer) for one in variants)
-    return Scores(table, functions, notes=collected.left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
+    return Scores(table, entries, notes=collected.left_out(table), asked=sha256(repr(asked).encode()).hexdigest())
 
 
 Source = str | PathLike[str] | Mapping[str, Any]
@@ -263,9 +259,7 @@ def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) ->
         if folder and isinstance(run.source, Samples):
             run.source.folder = folder
             run = replace(run, model=run.model.replace(f"{folder.path}{sep}", ""))
-        functions = {entry["metric"]: run.function(entry) for entry in run.entries if is_in_table(entry)}
-        name = f"{run.model}, {run.task}"
-        scores.append(Scores(run.table, functions, name=name, notes=run.warnings, run=run))
+        scores.append(Scores(run.table, run.entries, notes=run.warnings, run=run))
     return scores
 
 
@@ -329,14 +323,12 @@ def write_records(
 def _runs_of(function: str, scores: Scores | Iterable[Scores]) -> list[Run]:
     """The runs of scores, each model and task once."""
     several = [scores] if isinstance(scores, Scores) else list(scores)
-    if any(isinstance(one, Mapping) and not isinstance(one, Scores) for one in (scores, *several)):
-        raise UserError(f"{function}: expected scores, got results of simple_evaluate. Pass cora.read_runs(results)")
     runs = [one._run for one in several if isinstance(one, Scores) and one._run is not None]
     if not runs or len(runs) < len(several):
         raise UserError(
             f"{function}: expected scores that read_runs returns, got {len(several) - len(runs)} others of "
-            f"{len(several)}. Save other answers to a file with the columns of `score`, and pass the file "
-            "to read_runs"
+            f"{len(several)}. Pass results of simple_evaluate to read_runs. Save other answers to a file with the "
+            "columns of `score`, and pass the file to read_runs"
         )
     (run, count), *_ = Counter((run.model, run.task) for run in runs).most_common(1)
     if count > 1:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from math import isnan
 from typing import TYPE_CHECKING, Any, overload
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import bmca
+from lm_eval_cora.metrics.entries import Entry, compute, is_in_table
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import NEEDS_SEVERAL, despite_skipped
 from lm_eval_cora.metrics.paired import Pair, pairs_by_metric, pairwise
@@ -72,19 +73,22 @@ class Scores(_Shown, Mapping[str, Estimate]):
     def __init__(
         self,
         table: ResponseTable,
-        functions: Mapping[str, Callable[[ResponseTable], Estimate]],
+        entries: Iterable[Entry],
         reasons: Mapping[str, str] | None = None,
         *,
-        name: str = "",
         notes: Iterable[str] = (),
         run: Run | None = None,
         rows: Collected | None = None,
         asked: str = "",
     ) -> None:
-        self.name = name
+        self.name = f"{run.model}, {run.task}" if run else ""
         self.notes = tuple(notes)
         self._table = table
-        self._functions = functions  # of the metrics
+        self._functions = {  # of the metrics
+            entry["metric"]: run.function(entry) if run else partial(compute, entry)
+            for entry in entries
+            if is_in_table(entry)
+        }
         self._reasons = reasons or {}  # why others are undefined
         self._run = run  # if `read_runs` read the answers
         self._collected = run.collected if run else rows  # if `score` or a file has the answers
@@ -103,10 +107,10 @@ class Scores(_Shown, Mapping[str, Estimate]):
         return self._computed[metric]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._functions, *self._reasons)))
+        return iter({**self._functions, **self._reasons})
 
     def __len__(self) -> int:
-        return len({*self._functions, *self._reasons})
+        return len({**self._functions, **self._reasons})
 
     @property
     def questions(self) -> int:

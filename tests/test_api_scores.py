@@ -99,8 +99,6 @@ def test_rows_that_contradict_each_other(common, change, message):
         (ROWS, {"original": "is_orignal"}, "original='is_orignal': there is no such .* Did you mean 'is_original'"),
         (ROWS, {"question": "id", "original": "ids"}, r"original='ids': there is no such column\. The columns"),
         ([{"question": 1, "variant": 1, "picked": "a"}], {}, "Name yours: correct=COLUMN"),
-        ([], {}, "expected at least one answer"),
-        (pd.DataFrame(), {}, "DataFrame: expected at least one answer"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "got 'a' repeated"),
         (pd.DataFrame({"question": [], "variant": [], "correct": []}), {}, "expected at least one answer"),
         (7, {}, "expected the path of a file, a pandas DataFrame.* got int"),

@@ -104,7 +104,7 @@ def make_plans(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
 
 
 def _from_runs(runs: Sequence[Run], goal: Goal) -> tuple[list[Plan], list[str]]:
-    models = list(dict.fromkeys(run.model for run in runs))
+    models = tuple(dict.fromkeys(run.model for run in runs))
     names = " and ".join(map(shorten, models))
     if (count := len(models)) > 2:
         raise UserError(
@@ -190,7 +190,7 @@ class _Case(NamedTuple):
     """What a plan is about: one model, or two models on the same questions."""
 
     task: str
-    models: Sequence[str]
+    models: tuple[str, ...]
     metric: str
     estimates: Sequence[Estimate]
     requests: Sequence[float]  # for a question in a full run, and with `--stop exact`
@@ -219,7 +219,7 @@ def _plan(case: _Case, goal: Goal) -> Plan:
     units = available and round(available / case.per_unit)
     return Plan(
         case.task,
-        tuple(case.models),
+        case.models,
         case.metric,
         contrast.spread,
         correlation,
@@ -276,7 +276,7 @@ def _typical(goal: Goal) -> list[Plan]:
     for word, model in chosen(metric):
         variants = 2 + 6 * (model.options - 1)  # of the divergent probe
         task, requests = f"{word}: {model.name} on {model.benchmark}", [variants, model.requests]
-        case = _Case(task, [model.name], metric, [estimate_of(model, metric)], requests, _QUESTIONS)
+        case = _Case(task, (model.name,), metric, [estimate_of(model, metric)], requests, _QUESTIONS)
         plans.append(_plan(case, goal))
     return plans
 

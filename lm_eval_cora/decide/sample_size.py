@@ -148,11 +148,10 @@ def _is_inside(sample: Contrast, value: float, margin: float, questions: int, po
 
     def reach(sign: int) -> float:
         """How many errors the value may be away in a direction."""
-
-        def is_near(errors: float) -> bool:
-            return max(sign * end for end in sample.interval(value, questions, z, sign * errors * unit)) <= margin
-
-        return last_by_halving(is_near, -_FAR, _FAR)
+        return last_by_halving(
+            lambda far: max(sign * end for end in sample.interval(value, questions, z, sign * far * unit)) <= margin,
+            *(-_FAR, _FAR),
+        )
 
     return normal.cdf(reach(1)) + normal.cdf(reach(-1)) - 1 >= power
 

@@ -106,7 +106,7 @@ class EvalResult:
         """Where the result comes from; empty texts are unknown."""
         return {"url": self.source_url, "name": self.source_name, "user": self.source_user}
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Check the place and the source."""
         if not _DATASET.fullmatch(self.dataset) or len(self.dataset) > 96:
             raise UserError(f"--dataset {self.dataset!r}: expected the id of a dataset on the Hub, ORG/NAME")
@@ -146,7 +146,6 @@ class EvalResult:
 def eval_results(runs: Runs, **place: Any) -> tuple[str, str]:
     """Make a file in `.eval_results/` of a model repository, a list with one entry. Also return a warning, if any."""
     result = EvalResult(**place)
-    result.check()
     run = run_to_file(runs, result.task)
     written = as_yaml([result.entry(run, metric_of(run, result.metric))])
     other = result.other_data(run)

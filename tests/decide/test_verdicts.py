@@ -42,10 +42,6 @@ def loss_of(run, baseline, *no_worse, same=()):
 
 
 def test_the_ends_of_the_interval_decide():
-    intervals = (0.45, 0.6), (0.3, 0.45), (0.3, 0.4499), (nan, nan)
-    outcomes = ["pass", "undecided", "fail", "undecided"]
-    assert [verdicts.decide(*ends, least=0.45) for ends in intervals] == outcomes
-    assert [verdicts.decide(-high, -low, most=-0.45) for low, high in intervals] == outcomes
     for low, high, outcome in (  # two one-sided tests
         *((-0.02, 0.02, "pass"), (-0.0201, 0.01, "undecided"), (-0.01, 0.0201, "undecided")),
         *((0.0201, 0.05, "fail"), (-0.05, -0.0201, "fail"), (-0.03, 0.03, "undecided"), (nan, nan, "undecided")),
@@ -73,7 +69,6 @@ def test_the_number_of_questions_that_would_decide(runs):
         found.reason, "0.8000 with the cautious 95% interval 0.7082 to 0.8733", "574 questions would decide it", "0.8"
     )
     assert verdict_on(runs[0], "mcqa>=0.8").questions_to_decide is None  # the value is the bound
-    assert verdict_on(runs[0], "mcqa>=0.708").questions_to_decide is None  # decided
 
 
 def test_questions_that_share_passages_come_with_their_passages(runs):
@@ -129,7 +124,6 @@ def test_the_same_within_a_margin(runs):
     found = loss_of(worse, good, same=["mcqa:0.2"])
     assert (found.low, found.high, found.level) == (change.low, change.high, 0.9)
     assert (found.value, found.outcome, found.requirement) == (pytest.approx(-0.1), "pass", "mcqa same within 0.2")
-    assert loss_of(good, worse, same=["mcqa:0.2"]).outcome == "pass"
     assert loss_of(worse, good, same=["mcqa:0.02"]).outcome == "fail"
     assert loss_of(worse, good, same=["mcqa_plus_diff:1"]).outcome == "pass"  # neither direction is better
     # So many questions put the interval inside with a probability of 0.8; the value is between 0 and the margin.
@@ -277,7 +271,6 @@ def test_the_table_and_the_overall_outcome():
     assert table.title == "m: undecided"
     told = [(row[0], row[2], row[-1]) for row in table.rows]
     assert told == [("cora ≥ 0.45", "pass", ""), ("cora ≥ 0.45", "undecided", 500)]
-    assert verdicts.overall([made_up("pass")]) == "pass"
     assert verdicts.overall([made_up("undecided"), made_up("fail"), made_up("pass")]) == "fail"
 
 

@@ -31,26 +31,6 @@ def course(share, asked, total=1_000, spread=(0.0, 1.0)):
 
 
 @pytest.mark.parametrize(
-    ("sign", "number", "before", "higher", "verdicts"),
-    [
-        # The verdicts if the share is 0.2 and if it is 0.8.
-        (">=", 0.5, 0.0, None, ("fail", "pass")),
-        ("<=", 0.5, 0.0, None, ("pass", "fail")),
-        ("no worse by", 0.1, 0.6, True, ("fail", "pass")),
-        ("no worse by", 0.1, 0.4, False, ("pass", "fail")),
-        ("same within", 0.15, 0.25, True, ("pass", "fail")),
-        ("same within", 0.15, 0.75, None, ("fail", "pass")),
-        ("±", 0.1, 0.0, None, ("pass", "pass")),
-    ],
-)
-def test_each_requirement_after_few_and_after_many_questions(sign, number, before, higher, verdicts):
-    requirement = Requirement("m", sign, number)
-    for share, verdict in zip((0.2, 0.8), verdicts, strict=True):
-        assert settled(course(share, 3), requirement, before, higher) == "undecided"
-        assert settled(course(share, 600), requirement, before, higher) == verdict
-
-
-@pytest.mark.parametrize(
     ("sign", "number", "before", "higher"),
     [
         (">=", 0.75, 0.0, None),
