@@ -33,15 +33,14 @@ def agieval_question(row: Row, default_id: str) -> Question:
     """Convert a row. `query` has the passage, the question and, again, the options; `gold` is a list with one index."""
     printed, _ = read_options(row["choices"])
     gold = parse_cell(row["gold"])
-    if isinstance(gold, Sequence) and not isinstance(gold, str):
+    if isinstance(gold, list | tuple):
         if len(gold) != 1:
             raise UnusableQuestion("no single right answer", f"expected a gold list of length 1, got {list(gold)!r}")
         gold = gold[0]
     passage, stem = _stem(row["query"], printed)
     # The article stays: both "(A)A fall" and "A fall" become "A fall".
     pairs = zip(_OWN_LETTERS, printed, strict=False)
-    plain = [own.sub("", option) if isinstance(option, str) else option for own, option in pairs]
-    choices = without_own_letters([repaired(option, _IN_OPTIONS) for option in plain])
+    choices = without_own_letters([repaired(option, ((own, ""), *_IN_OPTIONS)) for own, option in pairs])
     count = len(printed)
     names = [*range(count), *map(str, range(count)), *LETTERS[:count]]  # in a csv file, an index is a text
     if isinstance(gold, bool) or gold not in names:

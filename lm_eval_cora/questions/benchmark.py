@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,7 +122,7 @@ def declared(given: Any, changes: Mapping[str, Any] | None = None, data_files: t
         source=source,
         files=named_files,
         published=published,
-        package_file=Path(str(files("lm_eval_cora.questions") / package_file)) if package_file else None,
+        package_file=Path(__file__).with_name(package_file) if package_file else None,
         **about,
     )
 

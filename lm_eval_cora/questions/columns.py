@@ -287,11 +287,12 @@ class ColumnReader:
             if any(isinstance(label, list | dict) for label in found):
                 raise UnusableQuestion("labels in an unknown format", f"expected texts, got {shown(cell)}")
             labels = list(map(str, found))
-        if labels is not None and len(labels) != len(options):
-            counts = f"expected {len(options)} labels, got {len(labels)}"
-            raise UnusableQuestion("not as many labels as options", counts)
-        if labels is not None and len(set(labels)) < len(labels):
-            raise UnusableQuestion("repeated labels", shorten(", ".join(labels)))
+        if labels is not None:
+            if len(labels) != len(options):
+                counts = f"expected {len(options)} labels, got {len(labels)}"
+                raise UnusableQuestion("not as many labels as options", counts)
+            if len(set(labels)) < len(labels):
+                raise UnusableQuestion("repeated labels", shorten(", ".join(labels)))
         cells = [self._cell(part, row) for part in ("id", "category", "cluster")]
         identifier, category, cluster = ("" if cell is None else str(cell) for cell in cells)
         texts = tuple(map(option_text, options))

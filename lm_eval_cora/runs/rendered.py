@@ -94,12 +94,12 @@ def settle(found: Sequence[Rendered], task: str) -> None:
 def _index(target: Any, scored: Sequence[str]) -> int | None:
     """The place of the target, which may be an index, a scored answer or its label."""
     if isinstance(target, str):
-        for names in (scored, [choice.strip() for choice in scored], labels_in(scored)):
-            if target.strip() in names or target in names:
-                return [*names].index(target if target in names else target.strip())
+        for names in ([*scored], [choice.strip() for choice in scored], labels_in(scored)):
+            for wanted in (target, target.strip()):
+                if wanted in names:
+                    return names.index(wanted)
         target = int(target) if target.strip().isdecimal() else None
-    is_index = isinstance(target, int) and not isinstance(target, bool)
-    return target if is_index and 0 <= target < len(scored) else None
+    return target if type(target) is int and 0 <= target < len(scored) else None
 
 
 def label_in(answer: str) -> str:
