@@ -130,9 +130,11 @@ class Canvas:
         self.tips.append(with_minus(text))
         return f"{TIP}{len(self.tips) - 1}"
 
-    def point(self, x: float, y: float, tip: str, **look: Any) -> None:
-        """Draw a marker with a tooltip. The edge of the axes does not clip it."""
-        self.axes.plot([x], [y], gid=self.tip(tip), linestyle="none", clip_on=False, **look)
+    def point(self, series: int, x: float, y: float, tip: str, **look: Any) -> None:
+        """Draw the marker of a model, or another one, with a tooltip. The edge of the axes does not clip it."""
+        colour, marker = self.look(series)
+        look = {"color": colour, "marker": marker, "markersize": 6, "linestyle": "none", "clip_on": False, **look}
+        self.axes.plot([x], [y], gid=self.tip(tip), **look)
 
     def spot(self, corner: tuple[float, float], size: tuple[float, float], tip: str, link: str = "") -> None:
         """Make a rectangle with a tooltip and a link; as good as invisible, because it must react to the mouse."""

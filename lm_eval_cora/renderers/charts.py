@@ -75,13 +75,12 @@ def _curve(canvas: Canvas, line: Line, series: int, marks: Mapping[str, Any]) ->
     canvas.axes.plot(xs, [number.value for number in numbers], color=colour, linewidth=1.8)
     for x, number in line.points:
         tip = f"{line.name}, {x:.2f}: {number}"
-        canvas.point(x, number.value, tip, color=colour, marker=marker, markersize=5)
+        canvas.point(series, x, number.value, tip, markersize=5)
     for name, number in line.marks:
         if not isnan(number.value):
             canvas.axes.axhline(number.value, color=colour, linestyle=marks[name], linewidth=1.4)
             # The marker at the end of the line identifies the model without colour.
-            look = {"color": colour, "marker": marker, "markersize": 6, "fillstyle": "none"}
-            canvas.point(1.05, number.value, f"{line.name}, {name}: {number}", **look)
+            canvas.point(series, 1.05, number.value, f"{line.name}, {name}: {number}", fillstyle="none")
     canvas.add(line.name, color=colour, marker=marker)
 
 
@@ -98,12 +97,11 @@ def dots(canvas: Canvas, chart: Dots) -> float:
             if (number := numbers.get(name)) is None:
                 continue
             y = middle + (series - (count - 1) / 2) * step
-            colour, marker = canvas.look(series)
             ends, label = shown_interval(number), f"{joined(model, name)}: {number}"
             if chart.is_difference:
                 ends, label = number.ends, f"{label}, 95% {number.interval}"
-            axes.plot(ends, [y, y], color=colour, linewidth=1.4)
-            canvas.point(number.value, y, label, color=colour, marker=marker, markersize=6, zorder=3)
+            axes.plot(ends, [y, y], color=canvas.look(series)[0], linewidth=1.4)
+            canvas.point(series, number.value, y, label, zorder=3)
     canvas.add_models([model for model, _ in chart.models])
     if chart.reference:
         look = {"marker": "|", "markersize": 13, "markeredgewidth": 1.6, "linestyle": "none", "alpha": 0.75}
@@ -131,10 +129,10 @@ def ranges(canvas: Canvas, chart: Ranges) -> float:
         top += 0.12 + LINE * (1 + name.count("\n"))
         axes.text(0, top, name, transform=axes.get_yaxis_transform(), ha="left", va="bottom")
         colour, _ = canvas.look(series)
-        _box(canvas, line, top + 0.2, colour)
+        _box(canvas, line, top + 0.2, series)
         axes.plot(shown_interval(beside), [top + 0.48] * 2, color=colour, linewidth=1.6)
         tip = f"{line.name}, {label}: {beside}"
-        canvas.point(beside.value, top + 0.48, tip, color=colour, marker="D", markersize=6)
+        canvas.point(series, beside.value, top + 0.48, tip, marker="D")
         top += 0.66
     canvas.add("one value", marker="o", markersize=4, alpha=0.7, linestyle="none")
     canvas.add("lowest to highest value", linewidth=5, alpha=0.3)
@@ -145,20 +143,19 @@ def ranges(canvas: Canvas, chart: Ranges) -> float:
     return canvas.rows(top)
 
 
-def _box(canvas: Canvas, line: Line, y: float, colour: str) -> None:
+def _box(canvas: Canvas, line: Line, y: float, series: int) -> None:
     if not (known := [(name, number) for name, number in line.points if not isnan(number.value)]):
         return
-    values = [number.value for _, number in known]
-    plot = canvas.axes.plot
-    plot([min(values), max(values)], [y, y], color=colour, linewidth=5, alpha=0.3, solid_capstyle="butt")
+    least, low, middle, high, most = np.percentile([number.value for _, number in known], [0, 25, 50, 75, 100])
+    look: dict[str, Any] = {"color": canvas.look(series)[0], "solid_capstyle": "butt"}
+    canvas.axes.plot([least, most], [y, y], linewidth=5, alpha=0.3, **look)
     if len(known) >= _BOXED:
-        low, middle, high = np.percentile(values, [25, 50, 75])
-        plot([low, high], [y, y], color=colour, linewidth=16, alpha=0.35, solid_capstyle="butt")
-        plot([middle, middle], [y - 0.13, y + 0.13], color=colour, linewidth=2)
+        canvas.axes.plot([low, high], [y, y], linewidth=16, alpha=0.35, **look)
+        canvas.axes.plot([middle, middle], [y - 0.13, y + 0.13], linewidth=2, **look)
     for index, (name, number) in enumerate(known):
         beside = y + (index % 3 - 1) * 0.05  # so that each of several equal values is visible
         tip = f"{line.name}, {name}: {number}"
-        canvas.point(number.value, beside, tip, color=colour, marker="o", markersize=4, alpha=0.8)
+        canvas.point(series, number.value, beside, tip, marker="o", markersize=4, alpha=0.8)
 
 
 def changes(canvas: Canvas, chart: RetentionChart) -> float:
@@ -284,7 +281,7 @@ def history(canvas: Canvas, chart: History) -> float:
 
 def _versions(canvas: Canvas, chart: History, line: Line, series: int) -> None:
     """Draw a line with a gap at each of its breaks."""
-    colour, marker = canvas.look(series)
+    colour, _ = canvas.look(series)
     shift = (series - (len(chart.lines) - 1) / 2) * min(0.06, 0.5 / len(chart.lines))
     parts: list[list[tuple[float, float]]] = []
     for place, number in ((place, number) for place, number in line.points if not isnan(number.value)):
@@ -294,7 +291,7 @@ def _versions(canvas: Canvas, chart: History, line: Line, series: int) -> None:
         parts[-1].append((x, number.value))
         canvas.axes.plot([x, x], shown_interval(number), color=colour, linewidth=1.2, alpha=0.8)
         tip = f"{line.name}, {chart.versions[int(place)]}: {number}"
-        canvas.point(x, number.value, tip, color=colour, marker=marker, markersize=5, zorder=3)
+        canvas.point(series, x, number.value, tip, markersize=5, zorder=3)
     for part in parts:
         canvas.axes.plot(*zip(*part, strict=True), color=colour, linewidth=1.6)
 

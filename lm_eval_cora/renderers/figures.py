@@ -50,8 +50,10 @@ def _for_a_page(svg: bytes, title: str, tips: Sequence[str]) -> str:
             parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]  # without the XML namespace
-        fonts = {name: _FAMILY.sub(r"\1system-ui, sans-serif", value) for name, value in element.attrib.items()}
-        element.attrib = {name.rpartition("}")[2]: for_the_page(value) for name, value in fonts.items()}
+        element.attrib = {
+            name.rpartition("}")[2]: for_the_page(_FAMILY.sub(r"\1system-ui, sans-serif", value))
+            for name, value in element.attrib.items()
+        }
         element.attrib.pop("target", None)  # links stay on the page
         element.tail = None  # indentation
         if element.tag != "text" and len(element):

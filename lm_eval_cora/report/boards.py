@@ -217,8 +217,11 @@ def read_boards(
         inputs = sorted(readers.inputs(paths, _settings_in), key=lambda one: one.task)
         readers.plan(inputs)
         notes = [*_without_samples(paths, inputs)]
-        records, lost = _records(paths, labels or {}, (*chosen, *BESIDE))
-        notes += lost
+        records: list[Run] = []
+        for path in paths:
+            found, lost = find_records(path, (*chosen, *BESIDE))
+            records += labelled(found, path, labels or {})
+            notes += lost
         names = short_names([*(one.files[0].model for one in inputs if one.files), *(run.model for run in records)])
         runs = []
         for one in inputs:
@@ -264,17 +267,6 @@ def _without_samples(paths: Iterable[Path], inputs: Iterable[Inputs]) -> Iterato
             elif tasks:
                 missing = f"there are no samples of {', '.join(tasks)} beside it"
                 yield f"left out {results}: {missing}. Run with --log_samples"
-
-
-def _records(paths: Iterable[Path], labels: Labels, metrics: Sequence[str]) -> tuple[list[Run], list[str]]:
-    """The records below some paths, with the names of `--label`; and notes on damaged ones."""
-    records: list[Run] = []
-    notes: list[str] = []
-    for path in paths:
-        found, lost = find_records(path, metrics)
-        records += labelled(found, path, labels)
-        notes += lost
-    return records, notes
 
 
 def _scored(run: Run, chosen: Sequence[str], write_page: Callable[[Run], Path] | None) -> Run:

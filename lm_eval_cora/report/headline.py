@@ -72,16 +72,14 @@ def _of_one(run: Run, name: str) -> Iterator[str]:
 def _what_costs_most(run: Run) -> Iterator[str]:
     # The kinds of SCORE's probes are equally good forms of a question, so none of them costs anything.
     if (losses := changes_by_kind(run)) and not run.probe.in_aggregate:
-        kind, loss = min(losses.items(), key=lambda item: item[1].value)
-        does = "lowers the accuracy the most"
-        if loss.high >= 0:  # few questions have the kind with the largest loss
-            certain = [item for item in losses.items() if item[1].high < 0]
-            if not certain:
-                yield "No kind of variant certainly lowers the accuracy."
-                return
-            kind, loss = min(certain, key=lambda item: item[1].value)
-            does = "certainly lowers the accuracy"
-        yield f"The kind {_name(kind)} {does}: {_difference(loss)} compared with the originals."
+        # Few questions may have the kind with the largest loss, which is then uncertain.
+        ordered = sorted(losses, key=lambda kind: losses[kind].value)
+        kind = next((kind for kind in ordered if losses[kind].high < 0), None)
+        if kind is None:
+            yield "No kind of variant certainly lowers the accuracy."
+            return
+        does = "lowers the accuracy the most" if kind == ordered[0] else "certainly lowers the accuracy"
+        yield f"The kind {_name(kind)} {does}: {_difference(losses[kind])} compared with the originals."
         return
     accuracies = {kind: part["accuracy"].value for kind, part in kinds_of(run).items()} if run.table.is_whole else {}
     known = {kind: value for kind, value in accuracies.items() if not isnan(value)}
@@ -102,10 +100,9 @@ def _gaps(runs: Runs, name: str) -> _Gaps:
     if any(isnan(estimate.stderr) for estimate in lead):
         return {}
     changes = together(lead, list(combinations(range(len(runs)), 2)))
-    words = "{} minus {} is {}".format
     return {
-        frozenset((old, new)): (differs(change), words(_name(new.model), _name(old.model), _difference(change)))
-        for (old, new), change in zip(combinations(runs, 2), changes, strict=True)
+        frozenset((old, new)): (differs(gap), f"{_name(new.model)} minus {_name(old.model)} is {_difference(gap)}")
+        for (old, new), gap in zip(combinations(runs, 2), changes, strict=True)
     }
 
 

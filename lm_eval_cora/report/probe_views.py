@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from math import isnan, nan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from lm_eval_cora import metrics
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
@@ -19,7 +21,6 @@ from lm_eval_cora.report.score_views import models
 from lm_eval_cora.runs.model_run import Run, Runs, kinds_of
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Cell, CellRows, Cells, Table
-from lm_eval_cora.variants.alterations import COUNTS
 
 _LEVELS = [tenths / 10 for tenths in range(11)]
 _RANGE = ("acc_mean", "acc_min", "acc_max", "acc_range", "acc_range_by_chance", "acc_range_p")
@@ -347,90 +348,23 @@ def letter_priors(runs: Runs) -> Table | None:
     """Tabulate the model's prior for each letter; None without scored letters in cyclic orders."""
     priors = [run.studies.get("letter_prior", {}) for run in runs]
     cells = {(int(options), letter) for own in priors for options in own for letter in own[options]}
-    if not cells:
-        return None
     rows: CellRows = [
         [letter, options, *(Number.of(own.get(str(options), {}).get(letter, UNDEFINED)) for own in priors)]
         for options, letter in sorted(cells)
     ]
     note = "The probability that the model gives to a letter, whatever is printed there. acc_pride divides it out."
-    return Table("Prior for the letters", ["letter", "options", *models(runs)], rows, note)
+    return Table("Prior for the letters", ["letter", "options", *models(runs)], rows, note) if rows else None
 
 
-_COUNTS = (*COUNTS, "original")
-
-_TABLES: tuple[tuple[str, Mapping[str, str], str], ...] = (
-    *(
-        (
-            f"{title} by number of options",
-            {f"{count} options" if count != "original" else "original options": f"{name}@{count}" for count in _COUNTS},
-            note,
-        )
-        for title, name, note in (
-            ("Accuracy", "acc", "Accuracy in the first order (REVAS, Figure 3 and Table 9)."),
-            ("Consistency", "sc", "Share of orders with the most frequent pick, right or wrong (MCQA+, eq. 1 and 2)."),
-            ("Hard accuracy", "acc_h", "Share of questions answered correctly in all orders (MCQA+, Table 8)."),
-        )
-    ),
-    (
-        "“None of the above” as the right option",
-        {
-            "accuracy": "nota_acc",
-            "difference to the original": "nota_acc_diff",
-            "hard accuracy": "nota_acc_h",
-            "difference to the original's hard accuracy": "nota_acc_h_diff",
-            "◆ accuracy": "nota_acc_always_right",
-            "◆ difference": "nota_acc_diff_always_right",
-            "◆ hard accuracy": "nota_acc_h_always_right",
-            "◆ difference of hard accuracy": "nota_acc_h_diff_always_right",
-        },
-        "◆: only questions answered correctly in all orders of the original (MCQA+, Table 3).",
-    ),
-    (
-        "True or false",
-        {
-            "right option: answered yes": "tf_right",
-            "wrong options: answered no": "tf_wrong",
-            "P(yes), right option": "confidence_right",
-            "P(yes), most likely wrong option": "confidence_wrong",
-            "ratio, wrong to right": "confidence_ratio",
-            "P(yes) / (P(yes) + P(no)), right option": "confidence_right_norm",
-            "P(yes) / (P(yes) + P(no)), most likely wrong option": "confidence_wrong_norm",
-            "ratio of these, wrong to right": "confidence_ratio_norm",
-            "P(yes) + P(no), all questions": "yes_no_mass",
-        },
-        "Only questions marked ◆ above (MCQA+, Tables 4 and 5).",
-    ),
-    (
-        "Misleading options",
-        {
-            "several options selected": "multi_share",
-            "if several are selected: right option included": "recall_right_multi",
-            "if several are selected: misleading option included": "recall_misleading_multi",
-            "right option selected": "recall_right",
-            "misleading option selected": "recall_misleading",
-            "correct after the misleading option is replaced": "replaced_acc",
-        },
-        "Only questions marked † above. The misleading option is the wrong option that the model picked in the "
-        "original (MCQA+, Table 6).",
-    ),
-)
-"""Title, label and metric of each row, and source of each table."""
-
-_SUBSETS = {
-    "all": "all",
-    "always_right": "◆ correct in all orders",
-    "wrong": "wrong in the original",
-    "misled": "† wrong option picked in the original",
-    "no_misleading_option": "no valid answer in the original",
-}
+_STUDY = yaml.safe_load(Path(__file__).with_name("study.yaml").read_text("utf-8"))
+"""Labels of the subsets of questions; title, metric of each row, and source of each table."""
 
 
 def study_tables(runs: Runs) -> list[Table]:
     """Make the tables of the REVAS study. The first table counts the questions of each subset."""
     names = models(runs)
     sizes, found = ([run.studies.get(name) or {} for run in runs] for name in ("questions", "sc_buckets"))
-    counts = [{label: [own.get(name, "")] for name, label in _SUBSETS.items()} for own in sizes]
+    counts = [{label: [own.get(name, "")] for name, label in _STUDY["subsets"].items()} for own in sizes]
     buckets = [
         {name: [Number.of(bucket[key]) for key in ("share", "accuracy")] for name, bucket in own.items()}
         for own in found
@@ -444,8 +378,8 @@ def study_tables(runs: Runs) -> list[Table]:
         Table.by_model("Questions of the study", "questions", names, [""], counts),
         Table.by_model(title, "frequency", names, ["questions", "correct"], buckets, note),
     ]
-    for title, labels, note in _TABLES:
-        present = {label: name for label, name in labels.items() if any(name in run.estimates for run in runs)}
+    for table in _STUDY["tables"]:
+        present = {label: name for label, name in table["rows"].items() if any(name in run.estimates for run in runs)}
         cells = [
             {
                 label: Number.of(run.estimates.get(name, UNDEFINED), signed="_diff" in name).with_interval
@@ -453,5 +387,5 @@ def study_tables(runs: Runs) -> list[Table]:
             }
             for run in runs
         ]
-        tables.append(Table.by_model(title, "", names, ["", "95%"], cells, note))
+        tables.append(Table.by_model(table["title"], "", names, ["", "95%"], cells, table["note"]))
     return [table for table in tables if table.rows]

@@ -94,8 +94,7 @@ def _section(task: str, runs: Runs, questions: int) -> Section:
     unlike = [(run.model, reason) for run in others if (reason := not_comparable(first, run))]
     comparable = not unlike
     readers = " and ".join(dict.fromkeys(run.reader for run in runs if run.reader))
-    written = f"; written answers, read by the {readers} reader"
-    form = {None: "", "loglikelihood": "; scored answers", "generate": written}[first.form]
+    forms = {"loglikelihood": "; scored answers", "generate": f"; written answers, read by the {readers} reader"}
     shown = headline(runs, comparable=comparable)
     more = [block for block in _more(probe, runs, questions, comparable=comparable) if block]
     blocks = [block for block in _blocks(probe, runs, shown.picture if shown else None, comparable=comparable) if block]
@@ -104,12 +103,12 @@ def _section(task: str, runs: Runs, questions: int) -> Section:
     notes += [
         (model, f"not comparable with {first.model}, so no model is marked as the best: {why}") for model, why in unlike
     ]
-    settings = [(run.model, why) for run in others for why in setting_differences(first, run)]
-    notes += [(model, f"compared with {first.model}: {why}") for model, why in settings]
+    compared = f"compared with {first.model}: "
+    notes += [(run.model, compared + why) for run in others for why in setting_differences(first, run)]
     by_note = grouped_by(notes, lambda note: note[1])
     return Section(
         title=task,
-        subtitle=f"{score_views.number_of_questions(runs)}: {probe.summary}{form}",
+        subtitle=f"{score_views.number_of_questions(runs)}: {probe.summary}{forms.get(first.form or '', '')}",
         headline=shown,
         blocks=list(_without_dead_links(blocks, more)),
         more=more,

@@ -71,13 +71,10 @@ def test_filters_and_sorting(browser, file):
         assert page.locator("#count").text_content() == "6 models"
         page.locator("#search").fill(" ORG/LOW")
         assert set(visible(page, "tbody th")) == {"org/low"}
-        assert visible(page, ".board h2") == ["cora_x (shots 0)", "cora_y"]
-        assert page.locator("#count").text_content() == "1 model"
         page.locator("#search").fill("")
         page.locator("#task").select_option("cora_y")
         assert visible(page, ".board h2") == ["cora_y"]
         assert visible(page, "#overview tbody th") == ["org/low", "org/other"]
-        assert len(visible(page, "#overview thead th")) == 2
         page.locator("#task").select_option("")
         page.locator("#settings").select_option("probe divergent, form generate, shots 5, reader flexible")
         assert visible(page, ".board h2") == ["cora_x (shots 5)"]

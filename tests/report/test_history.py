@@ -79,8 +79,7 @@ def test_other_settings_break_the_line_and_are_named(history):
     assert notes == [f"cora_demo_prompts: org/v3 and org/v4 are not comparable: {reason}"]
     assert prompts.versions[3].not_comparable in notes[0]
     assert tables_of([prompts])[0].rows[3][4:] == ["not comparable", ""]
-    chart = chart_of([prompts])
-    assert list(chart.lines[0].breaks) == [3]
+    assert list(chart_of([prompts]).lines[0].breaks) == [3]
 
 
 def versions_of(*values, higher=True, places=100):

@@ -69,9 +69,6 @@ def test_a_band_is_the_mean_of_its_questions():
     assert [list(band.values) for band in bands] == [[1, 1]] * 14 + [[0, 0]] * 10  # 30 of 50 questions are right
     run = run_by_hand({"original": "1000" * 12, "a": "0111" * 12})
     assert [list(band.values) for band in probe_views.heat_map(run).bands] == [[0.5, 0.5], [0, 1]] * 12
-    found = probe_views.heat_map(run_by_hand({"original": "1" * 48, "a": "1" * 24 + "-" * 24}))
-    assert [isnan(band.values[1]) for band in found.bands] == [False] * 12 + [True] * 12
-    assert not any(isnan(band.values[0]) for band in found.bands)
 
 
 THREE = {
@@ -94,8 +91,6 @@ def test_all_pairs_of_three_models():
     values = {name: number.value for name, number in found.models[0][1].items()}
     assert values == pytest.approx({"middle - best": -0.3, "worst - best": -0.65, "worst - middle": -0.35})
     assert [row[3] for row in found.numbers.rows] == ["12 : 0", "26 : 0", "14 : 0"]
-    assert widths(found.numbers) == {5}
-    assert list(found.numbers.columns)[-1] == "p, all together"
     # Intervals of three models are wider than those of two.
     alone = difference(runs[0].estimates["cora"], runs[1].estimates["cora"])
     two, three = (paired_in(own, "cora").models[0][1]["middle - best"] for own in (runs[:2], runs))
