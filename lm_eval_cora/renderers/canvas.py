@@ -70,8 +70,6 @@ class Medium:
 
     width: float  # in inches
     scale: float  # size of the text and rows, relative to the page
-    ink: str  # colour of text and axes
-    series: tuple[str, ...]  # colours of the models
     is_interactive: bool = False  # parts have tooltips, and links to places on the page
     fonts: tuple[str, ...] = ("DejaVu Sans",)
 
@@ -97,18 +95,16 @@ def theme_colours(style_sheet: str = "style.css") -> dict[str, str]:
     return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", template_text(style_sheet)))
 
 
-# Placeholder colours: the page has others in each theme, so its style sheet has the last word.
-_INK = "#0b0a01"
-_MARKS = tuple(f"#0b0a1{number}" for number in range(1, len(SERIES) + 1))
-PAGE = Medium(_LAYOUT_WIDTH, 1.0, _INK, _MARKS, is_interactive=True)
-"""The page of a report. Its colours are placeholders that `for_the_page` replaces."""
-_NAMES = {_INK: "text", **dict(zip(_MARKS, SERIES, strict=True))}
-_PLACEHOLDER = re.compile("|".join(_NAMES))
+_NAMES = {theme_colours()[name]: name for name in ("text", *SERIES)}
+INK, *MARKS = _NAMES  # the colours of texts and axes, and of the models
+PAGE = Medium(_LAYOUT_WIDTH, 1.0, is_interactive=True)
+"""The page of a report."""
+_COLOUR = re.compile("|".join(_NAMES))
 
 
 def for_the_page(style: str) -> str:
-    """Replace placeholder colours by the page's variables, with the light theme as fallback for a copy of the chart."""
-    return _PLACEHOLDER.sub(lambda found: f"var(--{_NAMES[found[0]]}, {theme_colours()[_NAMES[found[0]]]})", style)
+    """Replace colours by the page's variables, which each theme defines. A copy of the chart keeps the colours."""
+    return _COLOUR.sub(lambda found: f"var(--{_NAMES[found[0]]}, {found[0]})", style)
 
 
 @dataclass
@@ -122,8 +118,7 @@ class Canvas:
 
     def look(self, series: int) -> tuple[str, str]:
         """Colour and marker of a model. After eight models the colours repeat with other markers."""
-        colours = self.medium.series
-        return colours[series % len(colours)], _MARKERS[(series + series // len(colours)) % len(_MARKERS)]
+        return MARKS[series % len(MARKS)], _MARKERS[(series + series // len(MARKS)) % len(_MARKERS)]
 
     def tip(self, text: str) -> str:
         """Add a tooltip; return the id of the element that has it."""
@@ -142,7 +137,7 @@ class Canvas:
 
         if not self.medium.is_interactive:
             return
-        look: dict[str, Any] = {"facecolor": self.medium.ink, "alpha": 0.01, "linewidth": 0, "zorder": 4}
+        look: dict[str, Any] = {"facecolor": INK, "alpha": 0.01, "linewidth": 0, "zorder": 4}
         url = f"#{quote(link, errors='replace')}" if link else None
         spot = self.axes.add_patch(Rectangle(corner, *size, gid=self.tip(tip), url=url, **look))
         spot.set_clip_on(False)  # a smaller file
@@ -165,7 +160,7 @@ class Canvas:
         """Add a line or marker to the legend."""
         from matplotlib.lines import Line2D
 
-        default = {"color": self.medium.ink, "linewidth": 1.6, "markersize": 6, "solid_capstyle": "butt"}
+        default = {"color": INK, "linewidth": 1.6, "markersize": 6, "solid_capstyle": "butt"}
         self.legend.append((Line2D([], [], **{**default, **look}), label))
 
     def add_box(self, label: str, **look: Any) -> None:
@@ -197,7 +192,7 @@ class Canvas:
         for index, label in enumerate(labels):
             height = margin + max(least, LINE * (1 + label.count("\n")))
             if index % 2:  # shaded, so that the eye can follow the row
-                self.axes.axhspan(top, top + height, color=self.medium.ink, alpha=0.06, linewidth=0)
+                self.axes.axhspan(top, top + height, color=INK, alpha=0.06, linewidth=0)
             rows.append((top + height / 2, height))
             top += height
         total = self.rows(top)

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.renderers.canvas import LINE, Canvas, Medium, columns, joined, short_labels, shown_interval, wrapped
+from lm_eval_cora.renderers.canvas import (
+    INK,
+    LINE,
+    MARKS,
+    Canvas,
+    Medium,
+    columns,
+    joined,
+    short_labels,
+    shown_interval,
+    wrapped,
+)
 from lm_eval_cora.report.content import (
     Band,
     Chart,
@@ -50,10 +61,10 @@ _COLOURED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "
 
 def curve(canvas: Canvas, chart: Curve) -> float:
     """Draw curves with confidence bands; return the height of the figure without its legend, as the others do."""
-    axes, ink = canvas.axes, canvas.medium.ink
+    axes = canvas.axes
     marks = dict(zip(dict.fromkeys(name for line in chart.lines for name, _ in line.marks), cycle(_DASHES)))
     if chart.chance:
-        look = {"color": ink, "linestyle": _GUESSING, "linewidth": 1.6}
+        look = {"color": INK, "linestyle": _GUESSING, "linewidth": 1.6}
         axes.plot(*zip(*chart.chance, strict=True), gid=canvas.tip("guessing"), **look)
     for series, line in enumerate(chart.lines):
         _curve(canvas, line, series, marks)
@@ -92,7 +103,7 @@ def dots(canvas: Canvas, chart: Dots) -> float:
         if chart.reference and not isnan(value := chart.reference[index]):
             half = height / 2 - 0.02
             ys = [middle - half, middle + half]
-            axes.plot([value, value], ys, color=canvas.medium.ink, linewidth=1.6, alpha=0.75)
+            axes.plot([value, value], ys, color=INK, linewidth=1.6, alpha=0.75)
         for series, (model, numbers) in enumerate(chart.models):
             if (number := numbers.get(name)) is None:
                 continue
@@ -112,7 +123,7 @@ def dots(canvas: Canvas, chart: Dots) -> float:
         known = [value for number in shown for value in (number.value, *number.ends) if isfinite(value)]
         limit = 1.08 * max(map(abs, known)) or 0.1
         axes.set_xlim(-limit, limit)
-        axes.axvline(0, color=canvas.medium.ink, linewidth=1.2)
+        axes.axvline(0, color=INK, linewidth=1.2)
         axes.locator_params(axis="x", nbins=max(2, canvas.medium.full // 7))
         axes.xaxis.set_major_formatter(
             lambda value, _: f"{value:+.6g}".replace("-", "\u2212") if abs(value) > limit / 1e6 else "0"
@@ -160,7 +171,7 @@ def _box(canvas: Canvas, line: Line, y: float, series: int) -> None:
 
 def changes(canvas: Canvas, chart: RetentionChart) -> float:
     """Draw a bar per kind and model: kept and lost to the right of 0, gained to the left of it."""
-    axes, ink, count = canvas.axes, canvas.medium.ink, len(chart.models)
+    axes, count = canvas.axes, len(chart.models)
     step = {1: 0.22, 2: 0.16, 3: 0.13}.get(count, 0.11)
     rows, figure_height = canvas.named_rows(chart.rows, step * count, 0.1)
     bars: dict[int, list[tuple[Retention, float]]] = {}
@@ -175,12 +186,12 @@ def changes(canvas: Canvas, chart: RetentionChart) -> float:
                 canvas.spot(corner, size, f"{joined(model, name)}: {tip}")
     for series, own in bars.items():
         _bars(canvas, own, 0.4 * step, series, count > 1)
-    axes.axvline(0, color=ink, linewidth=1.2)
+    axes.axvline(0, color=INK, linewidth=1.2)
     if count > 1:  # the bars of a single model have no marker
         canvas.add_models([model for model, _ in chart.models])
-    canvas.add_box("kept: right in both", facecolor=ink, **_KEPT)
-    canvas.add_box("lost: right in the original only", edgecolor=ink, **_LOST)
-    canvas.add_box("gained: right in this kind only", edgecolor=ink, **_GAINED)
+    canvas.add_box("kept: right in both", facecolor=INK, **_KEPT)
+    canvas.add_box("lost: right in the original only", edgecolor=INK, **_LOST)
+    canvas.add_box("gained: right in this kind only", edgecolor=INK, **_GAINED)
     shown = [change for own in bars.values() for change, _ in own]
     left, right = max(change.gained for change in shown), max(change.kept + change.lost for change in shown)
     # Room for the marker at 0.
@@ -215,9 +226,9 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
         for level, group in groupby(range(width), key=levels.__getitem__):  # one rectangle for equal neighbours
             places = list(group)
             cells.setdefault(level, []).append((places[0], row * step, places[-1] + 1, (row + 1) * step))
-    gap: dict[str, Any] = {"edgecolor": medium.ink, "facecolor": "none", "alpha": 0.5, "hatch": "////"}
+    gap: dict[str, Any] = {"edgecolor": INK, "facecolor": "none", "alpha": 0.5, "hatch": "////"}
     for level, boxes in sorted(cells.items()):
-        look = gap if level < 0 else _tint(medium, level)
+        look = gap if level < 0 else _tint(level)
         canvas.rectangles(boxes, linewidth=0, **look)
     for row, band in enumerate(chart.bands):
         canvas.spot((0, row * step), (width, step), _tip_of(band, chart.columns), band.link)
@@ -236,15 +247,15 @@ def heat_map(canvas: Canvas, chart: HeatMap) -> float:
     axes.set_xticks([column + 0.5 for column in range(0, width, every)], names, rotation=90)
     scale = {"0: all wrong": 0.0, "0.5: half right": 0.5, "1: all right": 1.0}
     for label, level in scale.items():
-        canvas.add_box(label, **_tint(medium, level))
+        canvas.add_box(label, **_tint(level))
     if -1.0 in cells:
         canvas.add_box("no answer", linewidth=0, **gap)
     return count * step + (0.12 + 0.09 * max(map(columns, names))) + 0.2
 
 
-def _tint(medium: Medium, share: float) -> dict[str, Any]:
+def _tint(share: float) -> dict[str, Any]:
     """The look of a share: 0 is visible as a faint tint, to distinguish it from an empty background."""
-    return {"facecolor": medium.series[0], "alpha": min(1.0, 0.08 + 0.92 * share)}
+    return {"facecolor": MARKS[0], "alpha": min(1.0, 0.08 + 0.92 * share)}
 
 
 def _tip_of(band: Band, columns: Sequence[str]) -> str:
@@ -317,7 +328,7 @@ def drawn(chart: Chart, medium: Medium) -> Iterator[tuple[Figure, list[str]]]:
         # On the page the browser draws the text. In a file, a character that no font has becomes a box.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE | dict.fromkeys(_COLOURED, medium.ink))
+        matplotlib.rcParams.update(_STYLE | dict.fromkeys(_COLOURED, INK))
         matplotlib.rcParams.update({"font.size": 10 * medium.scale, "font.family": list(medium.fonts)})
         matplotlib.rcParams["svg.fonttype"] = "none" if medium.is_interactive else "path"
         if medium.is_interactive and isinstance(chart, History):  # it has the width of the page

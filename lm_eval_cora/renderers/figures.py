@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from lm_eval_cora.bars import bar
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import printable
-from lm_eval_cora.renderers.canvas import PAGE, SERIES, TIP, Medium, for_the_page, theme_colours
+from lm_eval_cora.renderers.canvas import PAGE, TIP, Medium, for_the_page
 from lm_eval_cora.renderers.charts import drawn
 from lm_eval_cora.report.content import Chart
 from lm_eval_cora.writing import free_name, replace_file
@@ -159,8 +159,7 @@ def _saved(figure: Figure, kind: str, dpi: float = 72, facecolor: str = "none", 
 
 
 def _paper(width: float) -> Medium:
-    ink, *series = (theme_colours()[name] for name in ("text", *SERIES))
-    return Medium(width, 0.8, ink, tuple(series), fonts=("DejaVu Sans", *_installed()))  # 8 points
+    return Medium(width, 0.8, fonts=("DejaVu Sans", *_installed()))  # 8 points
 
 
 @cache

@@ -7,7 +7,7 @@ from math import inf, nan
 
 import pytest
 
-from lm_eval_cora.renderers.canvas import PAGE
+from lm_eval_cora.renderers.canvas import MARKS, PAGE
 from lm_eval_cora.renderers.charts import drawn
 from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, History, Line, Ranges, Retention
 from lm_eval_cora.tables.number import Number
@@ -82,7 +82,7 @@ def test_lost_answers_follow_the_kept_ones_and_gained_ones_are_left_of_zero():
         tips,
     ):
         (axes,) = figure.axes
-        sides = sorted((left, right) for left, _, right, _ in boxes(axes, PAGE.series[0]))
+        sides = sorted((left, right) for left, _, right, _ in boxes(axes, MARKS[0]))
         assert sides == [(-0.125, 0.0), (0.0, 0.5), (0.0, 0.75), (0.5, 0.75)]
         assert tips == ["m, a: kept 0.500, lost 0.250, gained 0.125", "m, b: kept 0.750, lost 0.000, gained 0.000"]
         assert legend(figure)[0].startswith("kept")
@@ -97,7 +97,7 @@ def test_cells_of_one_level_are_merged():
     with figure_of(a_map("abc", *bands)) as (figure, tips):
         (axes,) = figure.axes
         opacity = {patch.get_alpha(): patch for patch in axes.patches if patch.get_url() is None}
-        cells = sorted((left, right) for left, _, right, _ in boxes(axes, PAGE.series[0]))
+        cells = sorted((left, right) for left, _, right, _ in boxes(axes, MARKS[0]))
         assert cells == [(0.0, 1.0), (0.0, 1.0), (0.0, 2.0), (1.0, 2.0), (2.0, 3.0)]
         assert {0.08, 1.0} <= opacity.keys()
         assert tips == ["x; fewest in c: 0.00", "y; fewest in a: 0.00", "z"]
