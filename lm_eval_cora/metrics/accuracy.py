@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -228,7 +229,10 @@ def _pooled(table: ResponseTable, values: Bools | Floats) -> Estimate:
 
 
 # ---- the score that another program gave the answers: the filter of a task, a scorer of Inspect, HELM
-@metric("Mean of the score that the other program gave the answers.", needs=("own",), of_one_answer=True)
+_OF_OWN: dict[str, Any] = {"needs": ("own",), "of_one_answer": True}
+
+
+@metric("Mean of the score that the other program gave the answers.", **_OF_OWN)
 def own_score(table: ResponseTable) -> Estimate:
     """Mean of the score that the other program gave the answers.
 
@@ -245,8 +249,7 @@ def own_score(table: ResponseTable) -> Estimate:
 
 @metric(
     "Share of answers that are right, but the other program did not recognise.",
-    needs=("own",),
-    of_one_answer=True,
+    **_OF_OWN,
     higher_is_better=False,
 )
 def unrecognised(table: ResponseTable) -> Estimate:
@@ -261,8 +264,7 @@ def unrecognised(table: ResponseTable) -> Estimate:
 
 @metric(
     "Share of answers that only the other program counts as right.",
-    needs=("own",),
-    of_one_answer=True,
+    **_OF_OWN,
     higher_is_better=False,
 )
 def only_own(table: ResponseTable) -> Estimate:

@@ -1,5 +1,6 @@
 """Estimate, a value with its standard error and 95% interval, and the functions that compute one from the questions."""
 
+# ruff: noqa: RUF009  # the defaults of the dataclass are fields
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +35,11 @@ Product = tuple[float, Floats, Floats]
 """A product of two means in a metric: its weight, and (N,) deviations of the questions' factors from their means."""
 
 
+def _hidden(default: Any) -> Any:
+    """A field of a dataclass that is neither printed nor compared."""
+    return field(default=default, repr=False, compare=False)
+
+
 @dataclass(frozen=True)
 class Estimate:
     """The value of a metric, its standard error and its 95% confidence interval.
@@ -66,15 +72,15 @@ class Estimate:
 
     value: float
     stderr: float
-    influence: Floats | None = field(default=None, repr=False, compare=False)
-    outcomes: Floats | None = field(default=None, repr=False, compare=False)
-    products: tuple[Product, ...] = field(default=(), repr=False, compare=False)
-    between: tuple[float, float] = field(default=(-inf, inf), repr=False, compare=False)
-    largest_deviation: float = field(default=0.0, repr=False, compare=False)
-    ends: tuple[float, float] | None = field(default=None, repr=False, compare=False)
-    members: Bools | None = field(default=None, repr=False, compare=False)
-    units: float = field(default=0.0, repr=False, compare=False)
-    is_mean: bool = field(default=False, repr=False, compare=False)
+    influence: Floats | None = _hidden(None)
+    outcomes: Floats | None = _hidden(None)
+    products: tuple[Product, ...] = _hidden(())
+    between: tuple[float, float] = _hidden((-inf, inf))
+    largest_deviation: float = _hidden(0.0)
+    ends: tuple[float, float] | None = _hidden(None)
+    members: Bools | None = _hidden(None)
+    units: float = _hidden(0.0)
+    is_mean: bool = _hidden(False)
 
     @cached_property
     def interval(self) -> tuple[float, float]:

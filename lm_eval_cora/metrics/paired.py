@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, starmap
 from math import erfc, hypot, inf, isfinite, isnan, nan, sqrt
 from typing import Any, NamedTuple
 
@@ -307,23 +307,15 @@ def pairwise(estimates: Sequence[Estimate], baseline: int | None = None) -> dict
     """
     models = range(len(estimates))
     pairs = list(combinations(models, 2)) if baseline is None else [(baseline, k) for k in models if k != baseline]
-    both = [(estimates[one], estimates[other]) for one, other in pairs]
-    tests = [mcnemar(*each) for each in both]
-    p_values = [test.p_value if test else p_value(*each) for each, test in zip(both, tests, strict=True)]
-    largest = _largest(estimates, pairs)
+    largest, found = _largest(estimates, pairs), {}
     z = _quantile(largest)
-    rows = zip(pairs, both, tests, p_values, strict=True)
-    return {
-        pair: Pair(
-            *each,
-            difference(*each),
-            test,
-            p,
-            difference(*each, z=z),
-            _adjusted(p, test, largest, len(pairs)),
-        )
-        for pair, each, test, p in rows
-    }
+    for one, other in pairs:
+        both = estimates[one], estimates[other]
+        test = mcnemar(*both)
+        p = test.p_value if test else p_value(*both)
+        adjusted = _adjusted(p, test, largest, len(pairs))
+        found[one, other] = Pair(*both, difference(*both), test, p, difference(*both, z=z), adjusted)
+    return found
 
 
 def pairs_by_metric(
@@ -335,12 +327,9 @@ def pairs_by_metric(
     return {name: pairwise([own.get(name, UNDEFINED) for own in models], baseline) for name in names}
 
 
-def together(
-    estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]], among: Sequence[tuple[int, int]] = ()
-) -> list[Difference]:
-    """Differences of pairs of models, with intervals (max-t) that hold together for all pairs, or for those `among`."""
-    z = _quantile(_largest(estimates, among or pairs))
-    return [difference(estimates[one], estimates[other], z=z) for one, other in pairs]
+def together(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> list[Difference]:
+    """Differences of pairs of models, with intervals (max-t) that hold together for all pairs."""
+    return [*starmap(_together_with(estimates, pairs, paired=True), pairs)]
 
 
 def _largest(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) -> Floats:

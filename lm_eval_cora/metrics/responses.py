@@ -1,10 +1,11 @@
 """Records -> ResponseTable: the answers of a task, grouped by source question."""
 
+# ruff: noqa: RUF009  # the defaults of the dataclass are fields
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from math import nan
 from operator import attrgetter, eq
@@ -39,9 +40,12 @@ IDENTITIES = 64  # the largest identity in use is 52, a 26th filler
 Sets = NDArray[np.uint64]  # sets of identities: identity k is bit k
 
 
-def _column(dtype: type[np.generic], unknown: float, of: Callable[[Record], Any]) -> dict[str, Any]:
-    """A column with a value for each record: its type, its value if none is known, and how to get it from a Record."""
-    return {"dtype": dtype, "unknown": unknown, "of": of}
+def _column(dtype: type[np.generic], unknown: float, of: Callable[[Record], Any] | None = None) -> Any:
+    """A column with a value for each record: its type, its value if none is known, and how to get it from a Record.
+
+    Without a function it is the attribute of the same name.
+    """
+    return field(metadata={"dtype": dtype, "unknown": unknown, "of": of})
 
 
 def _pick(record: Record) -> int:
@@ -50,16 +54,8 @@ def _pick(record: Record) -> int:
     return INVALID if record.picked is None else record.picked
 
 
-def _right(record: Record) -> int:
-    return INVALID if isinstance(record.answer, str) else record.answer
-
-
 def _is_written(record: Record) -> bool:
     return FORMATS[record.ask].is_open and (record.written is not None or record.invalid)
-
-
-def _or(unknown: float, name: str) -> Callable[[Record], Any]:
-    return lambda record: unknown if (value := getattr(record, name)) is None else value
 
 
 @lru_cache(maxsize=4096)
@@ -111,23 +107,23 @@ class ResponseTable:
     likelihoods: NDArray[np.float32]
     pairs: Ints
     ran_out: Ints
-    picked: Ints = field(metadata=_column(np.int64, NO_PICK, _pick))
-    position: Ints = field(metadata=_column(np.int64, INVALID, _or(INVALID, "position")))
-    selected: Sets = field(metadata=_column(np.uint64, 0, lambda record: _bit_set(record.selected or ())))
-    answer: Ints = field(metadata=_column(np.int64, INVALID, _right))
-    correct: Bools = field(metadata=_column(np.bool_, False, attrgetter("correct")))
-    invalid: Bools = field(metadata=_column(np.bool_, False, attrgetter("invalid")))
-    tied: Bools = field(metadata=_column(np.bool_, False, attrgetter("tied")))
-    printed: Sets = field(metadata=_column(np.uint64, 0, lambda record: _bit_set(record.printed)))
-    options: Ints = field(metadata=_column(np.int64, 0, lambda record: len(record.printed)))
-    yes: Floats = field(metadata=_column(np.float64, nan, _or(nan, "likelihood_yes")))
-    no: Floats = field(metadata=_column(np.float64, nan, _or(nan, "likelihood_no")))
-    original: Bools = field(metadata=_column(np.bool_, False, attrgetter("original")))
-    written: Bools = field(metadata=_column(np.bool_, False, _is_written))
-    skipped: Bools = field(metadata=_column(np.bool_, False, attrgetter("skipped")))
-    longest: Floats = field(metadata=_column(np.float64, nan, _or(nan, "longest")))
-    followed: Floats = field(metadata=_column(np.float64, nan, _or(nan, "followed")))
-    own: Floats = field(metadata=_column(np.float64, nan, _or(nan, "own")))
+    picked: Ints = _column(np.int64, NO_PICK, _pick)
+    position: Ints = _column(np.int64, INVALID)
+    selected: Sets = _column(np.uint64, 0, lambda record: _bit_set(record.selected or ()))
+    answer: Ints = _column(np.int64, INVALID, lambda record: None if isinstance(record.answer, str) else record.answer)
+    correct: Bools = _column(np.bool_, False)
+    invalid: Bools = _column(np.bool_, False)
+    tied: Bools = _column(np.bool_, False)
+    printed: Sets = _column(np.uint64, 0, lambda record: _bit_set(record.printed))
+    options: Ints = _column(np.int64, 0, lambda record: len(record.printed))
+    yes: Floats = _column(np.float64, nan, attrgetter("likelihood_yes"))
+    no: Floats = _column(np.float64, nan, attrgetter("likelihood_no"))
+    original: Bools = _column(np.bool_, False)
+    written: Bools = _column(np.bool_, False, _is_written)
+    skipped: Bools = _column(np.bool_, False)
+    longest: Floats = _column(np.float64, nan)
+    followed: Floats = _column(np.float64, nan)
+    own: Floats = _column(np.float64, nan)
     incomplete: int = 0
     duplicates: int = 0
     unasked: tuple[str, ...] = ()
@@ -372,11 +368,14 @@ def _columns_of(records: PackedRecords, rows: Ints, sizes: Ints, same: Same) -> 
         "pairs": pairs,
         "ran_out": ran_out,
         # Each column is computed once per different part.
-        **{
-            column.name: np.array([column.metadata["of"](one) for one in parts], column.metadata["dtype"])[part]
-            for column in _COLUMNS
-        },
+        **{column.name: _values(column, parts)[part] for column in _COLUMNS},
     }
+
+
+def _values(column: Field[Any], parts: Iterable[Record]) -> NDArray[Any]:
+    values = map(column.metadata["of"] or attrgetter(column.name), parts)
+    unknown = column.metadata["unknown"]
+    return np.array([unknown if value is None else value for value in values], column.metadata["dtype"])
 
 
 def contains(sets: Sets, identities: Ints) -> Bools:

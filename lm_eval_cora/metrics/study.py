@@ -9,7 +9,7 @@ Some metrics use a subset of the questions, which depends on the answers; withou
 from __future__ import annotations
 
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,6 +32,10 @@ __all__ += ["multi_share", "recall_misleading", "recall_right", "tf_right", "tf_
 __all__ += ["confidence_ratio", "confidence_right", "confidence_wrong", "yes_no_mass"]
 
 Subset = Literal["all", "always_right"]
+_NOTA_ORDERS = (NOTA_ANSWER, shuffled(NOTA_ANSWER))
+_ONLY_IN_FILE = {("subset", "always_right"): {"in_table": False}}
+_OF_SELECTIONS: dict[str, Any] = {"needs": ("selected",), "ranks_models": False, "form": "generate"}
+_OF_CONFIDENCE: dict[str, Any] = {"needs": ("yes",), "ranks_models": False, "form": "loglikelihood"}
 
 
 @metric(
@@ -54,8 +58,8 @@ def nota_acc(table: ResponseTable, subset: Subset = "all") -> Estimate:
 
 @metric(
     "Share of questions on which the model picks NOTA, the right option, in all orders.",
-    kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
-    special={("subset", "always_right"): {"in_table": False}},
+    kinds=_NOTA_ORDERS,
+    special=_ONLY_IN_FILE,
 )
 def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Share of questions on which the model picks NOTA ("None of the above"), the right option, in all orders.
@@ -70,7 +74,7 @@ def nota_acc_h(table: ResponseTable, subset: Subset = "all") -> Estimate:
     "Effect of NOTA on the accuracy: nota_acc - mcqa, paired by question.",
     bounds=(-1.0, 1.0),
     kinds=(NOTA_ANSWER,),
-    special={("subset", "always_right"): {"in_table": False}},
+    special=_ONLY_IN_FILE,
 )
 def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
     """Effect of NOTA ("None of the above") on the accuracy: nota_acc - mcqa, paired by question.
@@ -87,7 +91,7 @@ def nota_acc_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
 @metric(
     "Effect of NOTA on the hard accuracy: nota_acc_h - acc_h, paired by question.",
     bounds=(-1.0, 1.0),
-    kinds=(NOTA_ANSWER, shuffled(NOTA_ANSWER)),
+    kinds=_NOTA_ORDERS,
     in_table=False,
 )
 def nota_acc_h_diff(table: ResponseTable, subset: Subset = "all") -> Estimate:
@@ -137,9 +141,7 @@ def tf_wrong(table: ResponseTable) -> Estimate:
 
 @metric(
     "Share of misled questions on which the model selects several options if asked for all right ones.",
-    needs=("selected",),
-    ranks_models=False,
-    form="generate",
+    **_OF_SELECTIONS,
     higher_is_better=None,
 )
 def multi_share(table: ResponseTable) -> Estimate:
@@ -158,9 +160,7 @@ def multi_share(table: ResponseTable) -> Estimate:
 
 @metric(
     "Share of misled questions whose right option the model selects if asked for all right ones.",
-    needs=("selected",),
-    ranks_models=False,
-    form="generate",
+    **_OF_SELECTIONS,
 )
 def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
     """Share of misled questions whose right option the model selects if asked for all right ones.
@@ -177,9 +177,7 @@ def recall_right(table: ResponseTable, *, several: bool = False) -> Estimate:
 
 @metric(
     "Share of misled questions on which the model selects the misleading option again if asked for all right ones.",
-    needs=("selected",),
-    ranks_models=False,
-    form="generate",
+    **_OF_SELECTIONS,
     higher_is_better=False,
 )
 def recall_misleading(table: ResponseTable, *, several: bool = False) -> Estimate:
@@ -261,7 +259,7 @@ def _share(table: ResponseTable, chosen: Bools, hit: Bools, members: Bools) -> E
 
 def _nota_orders(table: ResponseTable) -> tuple[Bools, Bools]:
     """(N,) whether a question has orders with NOTA as the answer; (N,) whether the model picks NOTA in all of them."""
-    chosen = table.is_kind(NOTA_ANSWER, shuffled(NOTA_ANSWER))
+    chosen = table.is_kind(*_NOTA_ORDERS)
     has = table.any_by_question(chosen)
     return has, has & ~table.any_by_question(chosen & ~table.correct)
 
@@ -285,9 +283,7 @@ def _misled(table: ResponseTable) -> Bools:
 
 @metric(
     "Mean probability of “yes” for the right option, on questions always answered correctly: C_c.",
-    needs=("yes",),
-    ranks_models=False,
-    form="loglikelihood",
+    **_OF_CONFIDENCE,
 )
 def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estimate:
     """Mean probability of "yes" for the right option, on questions always answered correctly: C_c.
@@ -320,9 +316,7 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
 
 @metric(
     "Mean of the largest probability of “yes” among the wrong options, on questions always answered correctly: C_d.",
-    needs=("yes",),
-    ranks_models=False,
-    form="loglikelihood",
+    **_OF_CONFIDENCE,
     higher_is_better=False,
 )
 def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estimate:
@@ -340,9 +334,7 @@ def confidence_wrong(table: ResponseTable, *, normalised: bool = False) -> Estim
 @metric(
     "Confidence in the most likely wrong option relative to the right one: C_d / C_c.",
     bounds=(0.0, inf),
-    needs=("yes",),
-    ranks_models=False,
-    form="loglikelihood",
+    **_OF_CONFIDENCE,
     higher_is_better=False,
 )
 def confidence_ratio(table: ResponseTable, *, normalised: bool = False) -> Estimate:
