@@ -98,14 +98,6 @@ def test_all_questions_get_the_same_draw():
     assert resampled(ResponseTable.from_hits([[1, 0], [0, 1]]))["mcqa_plus"].sd == pytest.approx(0, abs=1e-7)
 
 
-def test_many_questions_are_computed_in_parts(monkeypatch):
-    hits = random_hits(30, 14) + random_hits(30, 8)
-    expected = resampled(ResponseTable.from_hits(hits), times=101)
-    monkeypatch.setattr("lm_eval_cora.metrics.ablation._CELLS_AT_A_TIME", 100)
-    for name, found in resampled(ResponseTable.from_hits(hits), times=101).items():
-        assert found == pytest.approx(expected[name], abs=1e-12)
-
-
 def test_the_standard_deviation_is_that_of_a_sample():
     # Values 0 and 1 with mean p: sum of squares n p (1 - p), over n - 1.
     found = resampled(ResponseTable.from_hits([[1, 0]]), draws=1, times=7)["mcqa_plus"]
@@ -144,13 +136,6 @@ def test_two_variants_by_hand():
     assert chance_consistency_rate(table_of(members)) == pytest.approx(1 / 2, abs=4 * 0.5 / sqrt(3_333))
     # No common option: a pair is never comparable.
     assert isnan(chance_consistency_rate(table_of([printing("q", (1, 2), (3, 4))])))
-
-
-def test_divergence_sets_of_five_options():
-    members = [divergence_set(f"q{number}", 5) for number in range(10)]
-    found = chance_consistency_rate(table_of(members))
-    assert found == pytest.approx(0.46, abs=0.01)
-    assert found == pytest.approx(compared.rate_of_random_picks(members, 100, random.Random(0)), abs=0.01)
 
 
 def test_variants_that_do_not_ask_for_a_letter_are_left_out():

@@ -19,14 +19,6 @@ def table_of(questions):
     return ResponseTable.from_hits(hits, original=None, own=own)
 
 
-def test_by_hand():
-    table = table_of([[(True, 1.0), (True, 0.0)], [(False, 0.5), (False, nan)]])
-    # Three answers have another score: 1, 0 and 1/2. The second one is right, the third one wrong.
-    found = [metric(table).value for metric in (own_score, unrecognised, only_own)]
-    assert found == pytest.approx([1.5 / 3, 1 / 3, 0.5 / 3])
-    assert isnan(own_score(table_of([[(True, nan)]])).value)
-
-
 @given(QUESTIONS)
 def test_values_and_errors_agree_with_an_oracle(questions):
     table = table_of(questions)

@@ -15,7 +15,7 @@ from lm_eval_cora import metrics
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.entries import compute, features_of
 from lm_eval_cora.metrics.estimate import Estimate
-from lm_eval_cora.metrics.facts import Facts, facts_of
+from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.runs.task_files import every_metric, printed_name, probe_metrics
 from lm_eval_cora.variants.probes import PROBES
@@ -39,10 +39,6 @@ def test_names_in_papers_are_different_and_those_of_the_papers():
     ]
     assert printed_name("facts") == "facts"
     assert printed_name("exact_match") == "exact_match"
-
-
-def test_a_function_of_the_user_has_the_defaults():
-    assert facts_of(lambda table: table) == Facts()
 
 
 # ---- nothing was varied

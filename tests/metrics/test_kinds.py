@@ -126,14 +126,6 @@ def test_the_covariance_agrees_with_a_bootstrap(positions, missing):
     assert np.abs(found - expected).max() < 0.1 * np.diag(expected).max()
 
 
-def test_the_covariance_by_hand():
-    # Kinds 1, 1, 0, 0 and 1, 0, 0, 0: variances 1/3 and 1/4. Products of the deviations:
-    # 3/8, -1/8, 1/8, 1/8: covariance 1/2 / 3 = 1/6. All / 4.
-    table = hits(["11", "10", "00", "00"])
-    influence = KindAccuracies.of(table).influence()
-    assert covariance_of(influence).tolist() == [pytest.approx([1 / 12, 1 / 24]), pytest.approx([1 / 24, 1 / 16])]
-
-
 def test_critical_values():
     # The influences of two questions, or of ten: each kind differs from 0 in two of them, in opposite directions.
     for influence in (np.array([[2.0]]), np.ones((1, 5))):

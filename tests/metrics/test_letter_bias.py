@@ -35,24 +35,9 @@ def twins(count, *chances, answer=0):
 
 
 # ---- values worked out by hand
-def test_permuted_takes_the_highest_mean_over_the_orders():
-    """Options X, Y, Z print as XYZ, YZX, ZXY. X has 0.5, 0.3 and 0.2; Y has 0.3, 0.6 and 0.2; Z the rest."""
-    chances = [[0.5, 0.3, 0.2], [0.6, 0.1, 0.3], [0.6, 0.2, 0.2]]
-    assert [acc_permuted(table(scored("q", chances, answer))).value for answer in range(3)] == [0, 1, 0]
-
-
 def test_the_probabilities_are_normalised_over_the_printed_letters():
     """X has 0.4 of 1 and 0.08 of 0.1, that is 0.4 and 0.8. Without the division, Y would have more: 0.6 and 0.02."""
     assert acc_permuted(table(scored("q", [[0.4, 0.6], [0.02, 0.08]], 0))).value == 1.0
-
-
-def test_the_prior_is_the_geometric_mean_over_the_orders():
-    """The roots of 0.9 * 0.64 and 0.1 * 0.36 are 24 to 6; those of 0.8 * 0.5 and 0.2 * 0.5 are 2 to 1."""
-    found = letter_prior(table(scored("a", [[0.9, 0.1], [0.64, 0.36]]), scored("b", [[0.8, 0.2], [0.5, 0.5]])))
-    assert {letter: prior.value for letter, prior in found["2"].items()} == pytest.approx(
-        {"A": (4 / 5 + 2 / 3) / 2, "B": (1 / 5 + 1 / 3) / 2}
-    )
-    assert found["2"]["A"].stderr == pytest.approx((4 / 5 - 2 / 3) / 2)
 
 
 def test_pride_divides_by_the_prior_of_the_other_questions():

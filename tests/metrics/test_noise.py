@@ -3,7 +3,6 @@
 from dataclasses import replace
 from math import isnan, nan
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,16 +54,6 @@ def test_by_hand_from_repeats_and_from_variants():
     assert acc_repeats(repeats) == mcqa_plus(variants)
 
 
-@given(st.integers(0, 10_000))
-def test_all_right_is_rarer_than_the_majority_and_the_mean(seed):
-    rng = np.random.default_rng(seed)
-    rows = rng.choice([0, 0, 1, 2, None], rng.integers((1, 2), 6)).tolist()
-    for found in both(rows):
-        mean, majority, all_right, differ = values(found)
-        assert 0 <= all_right <= min(mean, majority) <= max(mean, majority) <= 1
-        assert differ > 0 or mean == majority == all_right
-
-
 def test_skipped_samples_make_undefined_what_they_could_change():
     for row, expected in (([0, 1, 1, nan], [nan, 0]), ([1, 1, nan], [nan, nan])):
         found = [OF_PROBE["sampling"][name](ResponseTable.from_hits([row])).value for name in ("maj@k", "pass^k")]
@@ -76,17 +65,6 @@ def test_changed_picks_and_noise_by_hand():
     found = table(asked("q1", [0, 1, 0], [0, 1]), asked("q2", [2, None, 1], [None, 2]))
     assert changed_picks(found).value == 0.75
     assert tells(describe_noise(found), "66.7% of the pairs", "same options in 75.0%", "89% of that, if")
-
-
-def test_variants_with_other_options_do_not_count():
-    original, other, shuffled = asked("q", [0, 0, 1], [])
-    other.printed, shuffled.printed = (0, 2), (2, 1, 0)
-    assert changed_picks(table([original, other, shuffled])).value == 1
-    shuffled.printed = (1, 2)
-    assert isnan(changed_picks(table([original, other, shuffled])).value)
-    before, original, *after = asked("q", [0, 1, 1, 1], [])
-    before.original, original.original = False, True  # it need not be the first
-    assert changed_picks(table([before, original, *after])).value == pytest.approx(1 / 3)
 
 
 @given(st.integers(0, 10_000))
@@ -126,18 +104,6 @@ def test_skipped_and_repeated_records_do_not_count():
     assert values(table(records)) == pytest.approx([nan] * 4, nan_ok=True)  # nothing was repeated
     records[0].skipped = True  # such a question does not count
     assert values(table(records, asked("r", [1], [1]))) == [0, 0, 0, 0]
-
-
-@pytest.mark.parametrize(("change", "options"), [(0.1, 3), (0.3, 3), (0.1, 2)])
-def test_a_model_that_changes_one_answer_in_so_many(change, options):
-    rng = np.random.default_rng(0)
-    picks = np.where(rng.random((4_000, 4)) < change, rng.integers(1, options, (4_000, 4)), 0)
-    found = table(*(asked(f"q{n:04}", row[:2], row[2:]) for n, row in enumerate(picks.tolist())))
-    expected = 1 - (1 - change) ** 2 - change**2 / (options - 1)
-    estimate = noise(found)
-    assert estimate.interval[0] < expected < estimate.interval[1]
-    assert estimate.stderr < 0.01
-    assert changed_picks(found).value == pytest.approx(expected, abs=0.03)  # nothing else changes the picks
 
 
 def test_nothing_to_tell():

@@ -45,20 +45,6 @@ def test_a_difference_of_identical_runs_without_limits():
     assert all(map(isnan, difference(ratio, ratio)[1:]))
 
 
-def test_pairing_removes_the_difficulty_of_the_questions():
-    # Each question falls by 0.1, so nothing varies, and the error is only that of a sample without another change:
-    # z^2 / (400 + z^2) = 0.0095 of the questions could rise by 1 or fall by 1. Without pairing the errors of about
-    # 0.013 would add up to 0.019.
-    before = np.tile([0.2, 0.5, 0.9, 0.3], 100)
-    one, other = mean_of(before), mean_of(before - 0.1)
-    found = difference(one, other)
-    assert found.value == pytest.approx(-0.1)
-    assert found.stderr == pytest.approx((found.high - found.low) / 3.919928, rel=1e-5)
-    share = 3.8414588 / 403.8414588
-    assert (found.low, found.high) == pytest.approx((-0.1 - 0.9 * share, -0.1 + 1.1 * share))
-    assert found.stderr < 0.3 * sqrt(one.stderr**2 + other.stderr**2)
-
-
 @mock.patch("lm_eval_cora.metrics.estimate.REPLICATES", 40)  # it holds for any number of samples
 @settings(max_examples=30)
 @given(st.integers(0, 10_000))

@@ -69,9 +69,6 @@ def test_chi_square_with_all_picks_by_hand():
     assert position_chi_square(table_of(members)).value == pytest.approx(52)
     assert isnan(position_chi_square(table_of(members)).stderr)
 
-    # Cochran's Q: right answers by letter 20, 10, 10, by question 20 times 1 and 10 times 2.
-    # Q = (3 - 1) (3 * 600 - 40^2) / (3 * 40 - (20 + 40)) = 400 / 60.
-
 
 @pytest.mark.parametrize(("options", "questions"), [(2, 20), (4, 40), (10, 100)])
 def test_the_test_needs_ten_questions_per_letter(options, questions):

@@ -104,15 +104,6 @@ def test_nothing_is_undefined_from_two_questions_on(seed, positions):
     assert 0 < p_value <= 1 if questions >= 10 and len(table.kinds) > 1 else isnan(p_value)
 
 
-def test_the_mean_of_the_accuracies_by_hand():
-    # Each kind is right in one of its two questions. By question: 1, 0 and 1.
-    right, present = (np.array(rows, dtype=np.bool_) for rows in ([[1, 0], [0, 0], [0, 1]], [[1, 0], [1, 1], [0, 1]]))
-    table = of_kinds(right, present)
-    # Half of (k - m / 2) 3 / 2 of each kind: 3 / 8, -3 / 4, 3 / 8; sqrt((9 / 64 * 2 + 9 / 16) / 2 / 3) = 3 / 8.
-    assert tuple(acc_mean(table)) == pytest.approx((0.5, 0.375))
-    assert acc_mean(table, positions=True).value == pytest.approx(2 / 3)
-
-
 # ---- the range by chance
 @pytest.mark.parametrize(("questions", "expected"), [(100, 0.122), (500, 0.055), (2_340, 0.026)])
 def test_the_range_of_ten_equal_kinds_by_chance(questions, expected):
