@@ -200,7 +200,7 @@ def pairs_of_picks(sizes: Ints, picks: Ints, sets: Sets) -> tuple[Ints, Ints]:
     """(N,) number of unordered pairs of variants that agree, and (N,) number of comparable pairs."""
     starts = np.cumsum(sizes) - sizes
     agreeing, comparable = np.zeros((2, len(sizes)), dtype=np.int64)
-    for size in np.unique(sizes):
+    for size in set(sizes.tolist()):
         members = np.flatnonzero(sizes == size)  # processed together, in chunks that bound the memory
         step = max(1, _PAIRS_AT_A_TIME // max(1, int(size)) ** 2)
         for chunk in np.split(members, range(step, len(members), step)):

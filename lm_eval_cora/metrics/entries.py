@@ -48,6 +48,11 @@ def is_in_table(entry: Entry) -> bool:
     return entry.get("table", facts_of_entry(entry).in_table) is not False
 
 
+def is_one_value(entry: Entry) -> bool:
+    """Whether a metric of the package is an Estimate, by the annotation of its function, and not a table of them."""
+    return entry["aggregation"].__annotations__["return"] in ("Estimate", Estimate)
+
+
 def features_of(entry: Entry) -> set[str]:
     """The features without which a metric does not apply; see `FEATURES`."""
     if "only" in entry:

@@ -435,7 +435,8 @@ def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int
         return statistics([_all_weights(strata[0]).astype(np.float64)])
     generator = np.random.default_rng(0)
     sizes = (min(step, REPLICATES - start) for start in range(0, REPLICATES, step))
-    return np.concatenate([statistics([_weights(generator, size, each) for each in strata]) for size in sizes])
+    drawn = ([_weights(generator, size, each).astype(np.float64) for each in strata] for size in sizes)
+    return np.concatenate(list(map(statistics, drawn)))
 
 
 @lru_cache(maxsize=64)  # the categories of a benchmark have the same sizes for every model
@@ -444,9 +445,8 @@ def _all_weights(questions: int) -> NDArray[np.uint16]:
     return _weights(np.random.default_rng(0), REPLICATES, questions).astype(np.uint16)
 
 
-def _weights(generator: np.random.Generator, samples: int, questions: int) -> Floats:
+def _weights(generator: np.random.Generator, samples: int, questions: int) -> Ints:
     """(samples, questions) how often each question is drawn."""
     drawn = generator.integers(0, questions, size=(samples, questions - 1))
     drawn += np.arange(samples)[:, None] * questions
-    weights = np.bincount(drawn.ravel(), minlength=samples * questions).reshape(samples, questions)
-    return weights.astype(np.float64)
+    return np.bincount(drawn.ravel(), minlength=samples * questions).reshape(samples, questions)

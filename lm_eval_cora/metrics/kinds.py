@@ -196,16 +196,16 @@ def strata_of(table: ResponseTable, *, macro: bool) -> list[Stratum]:
         return [[np.arange(len(table.sizes))]]
     names, unit = np.array(table.categories), table.unit
     members = [np.flatnonzero(names == name) for name in sorted(set(table.categories))]
-    members.sort(key=lambda each: (len(np.unique(unit[each])) > 1, len(each)))
-    pooled = sum(len(np.unique(unit[each])) == 1 for each in members)
-    while 0 < pooled < len(members) and len(np.unique(unit[np.concatenate(members[:pooled])])) < 2:
+    members.sort(key=lambda each: (np.ptp(unit[each]) > 0, len(each)))
+    pooled = sum(np.ptp(unit[each]) == 0 for each in members)
+    while 0 < pooled < len(members) and np.ptp(unit[np.concatenate(members[:pooled])]) == 0:
         pooled += 1
     return [stratum for stratum in (members[:pooled], *([each] for each in members[pooled:])) if stratum]
 
 
 def note_on_small_categories(table: ResponseTable) -> str:
     """Say that the variation of categories with a single question or cluster is pooled; empty if there are none."""
-    count = sum(len(np.unique(table.unit[members])) == 1 for each in strata_of(table, macro=True) for members in each)
+    count = sum(np.ptp(table.unit[members]) == 0 for each in strata_of(table, macro=True) for members in each)
     if not count or table.units < 2:
         return ""
     what = "question" if table.cluster is None else "cluster of questions"

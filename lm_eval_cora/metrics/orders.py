@@ -104,7 +104,7 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
     """
     modal = modal_picks(table, orders(table, "original"))
     buckets = {}
-    for count in np.unique(modal.orders[modal.orders > 0]).tolist():
+    for count in sorted(set(modal.orders[modal.orders > 0].tolist())):
         of_size = (modal.orders == count).astype(np.float64)
         for times in range(count, 0, -1):
             inside = of_size * (modal.times == times)

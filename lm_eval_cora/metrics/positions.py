@@ -47,7 +47,7 @@ def picks_by_letter(table: ResponseTable) -> dict[str, dict[str, Any]]:
     valid = table.position >= 0
     observed = _counts(table, valid)
     expected = np.zeros(observed.shape)
-    for options in np.unique(table.options[valid]).tolist():
+    for options in sorted(set(table.options[valid].tolist())):
         picks = table.sum_by_question(valid & (table.options == options))
         expected[:, :options] += picks[:, None] / options
     picks = observed.sum(axis=1)
@@ -233,7 +233,7 @@ def _counted(table: ResponseTable) -> _Counted | None:
 
 def _rotations(table: ResponseTable) -> _Rotations | None:
     """The rotations of each question with a pick; None with fewer than ten questions per letter."""
-    if (counted := _counted(table)) is None or len(np.unique(counted.cluster)) < len(counted.cluster):
+    if (counted := _counted(table)) is None or len(set(counted.cluster.tolist())) < len(counted.cluster):
         return None
     picks, even, options, _, letters = counted
     places = np.arange(picks.shape[1])

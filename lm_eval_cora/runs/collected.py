@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,7 @@ from lm_eval_cora.answers.plain import opens_reasoning
 from lm_eval_cora.answers.records import Record, around
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.accuracy import acc, only_own, own_score, unrecognised
-from lm_eval_cora.metrics.entries import Entry, compute, needs_of, place_of
-from lm_eval_cora.metrics.estimate import Estimate
+from lm_eval_cora.metrics.entries import Entry, is_one_value, needs_of, place_of
 from lm_eval_cora.metrics.facts import NEEDS_SEVERAL, facts_of, facts_of_entry
 from lm_eval_cora.metrics.kinds import note_on_few_clusters, note_on_small_categories
 from lm_eval_cora.metrics.packed import PackedRecords, QuestionKey
@@ -172,7 +171,8 @@ def _sort(columns: AnswerColumns) -> tuple[list[str], Ints]:
             "the variants of each question. If the column names kinds of variants, call it 'kind'. If the rows are "
             "of several models, name them in a column 'model'"
         )
-    columns.sort(rows.tolist())
+    if (np.diff(rows) != 1).any():
+        columns.sort(rows.tolist())
     return list(ids), np.array([sizes[question] for question in ids], dtype=np.int64)
 
 
@@ -222,49 +222,49 @@ def _check_questions(columns: AnswerColumns) -> None:
 
 def _packed(columns: AnswerColumns, kinds: Sequence[str], questions: Mapping[str, range]) -> PackedRecords:
     """The records of all rows."""
-    found = PackedRecords()
+    found, values, asked = PackedRecords(), columns.values, _asked(columns, kinds)
     for question, rows in questions.items():
-        values = {name: column[rows.start : rows.stop] for name, column in columns.values.items()}
-        values["kind"] = list(kinds[rows.start : rows.stop])
-        key = QuestionKey(question, values["category"][0] or "", values["cluster"][0] or "")
-        found.add(key, len(rows), {**_asked(values), **_answered(columns, rows, values)})
+        place = slice(rows.start, rows.stop)
+        own = {name: column[place] for name, column in asked.items()}
+        repeated = [kind == REPEAT for kind in own["kind"]]
+        variants = repeated.count(False)
+        counts = {True: iter(range(variants, len(rows))), False: iter(range(variants))}
+        own |= {"variants": [variants] * len(rows), "ordinal": [next(counts[each]) for each in repeated]}
+        key = QuestionKey(question, values["category"][rows.start] or "", values["cluster"][rows.start] or "")
+        found.add(key, len(rows), {**own, **_answered(columns, rows)})
     return found
 
 
-def _asked(values: Mapping[str, list[Any]]) -> dict[str, Iterable[Any]]:
-    """What the records of a question say about its variants, and what is in their columns."""
-    kinds, reasons = values["kind"], values["reason"]
-    count = len(kinds)
-    variants = count - kinds.count(REPEAT)
-    ordinals: Iterable[int] = range(count)
-    if variants < count:
-        own, repeats = iter(range(variants)), iter(range(variants, count))
-        ordinals = [next(repeats if kind == REPEAT else own) for kind in kinds]
-    return {
-        "variants": [variants] * count,
-        "ordinal": ordinals,
+def _asked(columns: AnswerColumns, kinds: Sequence[str]) -> dict[str, Sequence[Any]]:
+    """What the records say about the variants, and what is in their columns; not those without any value."""
+    values = columns.values
+    found = {
         "kind": kinds,
-        "original": map(bool, values["original"]),
+        "original": list(map(bool, values["original"])),
         "skipped": [correct is None for correct in values["correct"]],
-        "followed": values["followed"],
-        "reason": reasons,
-        "rule": [rule or "" for rule in values["rule"]],
-        "came": [(came or "") if reason else "" for came, reason in zip(values["came"], reasons, strict=True)],
-        "own": values["own"],
     }
+    has_some = {name for name, column in values.items() if column.count(None) < len(column)}
+    given = {name: values[name] for name in ("followed", "reason", "own") if name in has_some}
+    if "reason" in has_some:
+        answers = zip(values["came"], values["reason"], strict=True)
+        given["came"] = [(came or "") if reason else "" for came, reason in answers]
+    if "rule" in has_some:
+        given["rule"] = [rule or "" for rule in values["rule"]]
+    return {**found, **given}
 
 
-def _answered(columns: AnswerColumns, rows: range, values: Mapping[str, list[Any]]) -> dict[str, Iterable[Any]]:
+def _answered(columns: AnswerColumns, rows: range) -> dict[str, Iterable[Any]]:
     """What the records of a question say about its answers.
 
     Picks without printed options are texts, and all pairs of them are comparable. A text is a number here, so that
     equal parts of records are stored once.
     """
-    lists, picks, rights = values["printed"], values["picked"], values["correct"]
+    names = ("printed", "picked", "correct", "answer")
+    lists, picks, rights, answers = (columns.values[name][rows.start : rows.stop] for name in names)
     has_picks = "picked" in columns.names
     if has_picks and all(shown is not None or right is None for shown, right in zip(lists, rights, strict=True)):
         numbers = _numbers(columns, rows)
-        texts = [pick if right else answer for pick, right, answer in zip(picks, rights, values["answer"], strict=True)]
+        texts = [pick if right else answer for pick, right, answer in zip(picks, rights, answers, strict=True)]
         return {
             "printed": [tuple(map(numbers.__getitem__, shown or ())) for shown in lists],
             "answer": [numbers.get(text, INVALID) for text in texts],
@@ -289,14 +289,15 @@ def _numbers(columns: AnswerColumns, rows: range) -> dict[str, int]:
         if pick is not None and pick not in shown:
             options = shorten(repr(list(shown)), 200)
             raise columns.error(row, "picked", f"one of the printed options {options}, or a missing value if invalid")
-    texts = dict.fromkeys(text for row in rows for text in lists[row] or ())
+    texts = dict.fromkeys(chain.from_iterable(filter(None, lists[rows.start : rows.stop])))
     if len(texts) > IDENTITIES:
         raise UserError(
             f"{columns.where(rows.start)}: the question has {len(texts)} different options, expected at "
             f"most {IDENTITIES}. Leave out the column {columns.names['printed']!r} if all variants print "
             "the same options"
         )
-    texts |= dict.fromkeys(answers[row] for row in rows if answers[row] is not None)
+    texts |= dict.fromkeys(answers[rows.start : rows.stop])
+    texts.pop(None, None)
     return {text: number for number, text in enumerate(texts)}
 
 
@@ -305,11 +306,10 @@ def _numbers(columns: AnswerColumns, rows: range) -> dict[str, int]:
 def _all_entries() -> tuple[Entry, ...]:
     """The metrics of all probes that columns of a file can define, for variants of any kind."""
     found: dict[str, Entry] = {}
-    empty = ResponseTable.from_records(())
     for entry in every_metric():
         is_for_our_variants = "without" in entry or "positions" in entry or facts_of_entry(entry).sampled == "only"
         has_columns = needs_of(entry) <= {*COLUMNS, BALANCED, EQUAL_PROMPTS}
-        if is_for_our_variants or not has_columns or not isinstance(compute(entry, empty), Estimate):
+        if is_for_our_variants or not has_columns or not is_one_value(entry):
             continue
         name = entry["metric"].removesuffix("@original")
         of_original = {"options": "printed"} if entry.get("options") == ORIGINAL else {}

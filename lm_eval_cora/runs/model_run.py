@@ -1,7 +1,7 @@
 """The run of a task by a model: who was asked what and how, its scores, and its answers if they are known."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -16,7 +16,7 @@ from lm_eval_cora import __version__
 from lm_eval_cora.answers import FEW_FOLLOWED, Reader
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.entries import Entry, compute, is_in_table, note_on_unvaried
+from lm_eval_cora.metrics.entries import Entry, compute, is_in_table, is_one_value, note_on_unvaried
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import (
     means_by_question,
@@ -41,6 +41,28 @@ from lm_eval_cora.variants.variant import Probe
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 NO_PROBE = Probe("", study="", summary="", expand=lambda *_: [], formats={})
 NO_ANSWERS = ResponseTable.from_records(())
+
+
+class WhenUsed(Mapping[str, Any]):
+    """Values by name, each of which is computed when it is first used."""
+
+    def __init__(self, functions: Mapping[str, Callable[[], Any]]) -> None:
+        self._functions = functions
+        self._values: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            self._values[name] = self._functions[name]()
+        return self._values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._functions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,16 +192,16 @@ class Run:
         """The recomputed metrics that have one value, by name."""
         if self.scores:
             return self.scores.estimates
-        return {name: value for name, value in self._computed.items() if isinstance(value, Estimate)}
+        return self._computed(is_one_value)
 
     @cached_property
-    def studies(self) -> dict[str, Any]:
+    def studies(self) -> Mapping[str, Any]:
         """The recomputed metrics that are tables of estimates, by name."""
-        return {name: value for name, value in self._computed.items() if not isinstance(value, Estimate)}
+        return self._computed(lambda entry: not is_one_value(entry))
 
-    @cached_property
-    def _computed(self) -> dict[str, Any]:
-        return {entry["metric"]: self.function(entry)(self.table) for entry in self.entries}
+    def _computed(self, chosen: Callable[[Entry], bool]) -> Mapping[str, Any]:
+        entries = filter(chosen, self.entries)
+        return WhenUsed({entry["metric"]: partial(self.function(entry), self.table) for entry in entries})
 
     @property
     def higher(self) -> Mapping[str, bool]:
@@ -240,10 +262,11 @@ class Run:
         # Other versions may have computed the errors differently.
         same_version = not self.signature or self.signature.endswith(f"|v{__version__}")
         for name in (entry["metric"] for entry in self.entries if is_in_table(entry)):
-            found = self.estimates[name]
             value, error = printed.get(f"{name},{self.filter}"), printed.get(f"{name}_stderr,{self.filter}")
-            is_same = _same(value, found.value) and (_same(error, found.stderr) or not same_version)
-            if value is not None and not is_same:
+            if value is None:
+                continue
+            found = self.estimates[name]
+            if not (_same(value, found.value) and (_same(error, found.stderr) or not same_version)):
                 differences.append(f"{name} is {_rounded(value, error)}, recomputed {_rounded(*found)}")
         return differences
 

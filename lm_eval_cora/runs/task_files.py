@@ -1,6 +1,6 @@
 """The tasks that the task files define, and the metrics of each probe."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from itertools import chain
@@ -94,19 +94,22 @@ class TaskFile(NamedTuple):
 
 def task_list() -> list[TaskFile]:
     """Return the tasks, sorted by name."""
-    tasks = []
+    return sorted(_task_files(lambda _: True), key=lambda task: task.name)
+
+
+def _task_files(chosen: Callable[[str], bool]) -> Iterator[TaskFile]:
+    """The tasks whose names are chosen; only their files are read."""
     for path in tasks_folder().glob("*/cora_*.yaml"):
-        if not path.parent.name.startswith("_"):
+        if chosen(path.stem) and not path.parent.name.startswith("_"):
             named = {Path(part).parent.name: Path(part).stem for part in _load(path)["include"]}
             form: Form = "loglikelihood" if named["_forms"] == "loglikelihood" else "generate"
-            tasks.append(TaskFile(path.stem, benchmark(named["_benchmarks"]), named["_probes"], form))
-    return sorted(tasks, key=lambda task: task.name)
+            yield TaskFile(path.stem, benchmark(named["_benchmarks"]), named["_probes"], form)
 
 
 @lru_cache
 def published_questions(task: str) -> int | None:
     """Number of rows of the published split that a task asks."""
-    return next((file.benchmark.published_rows for file in task_list() if file.name == task), None)
+    return next((file.benchmark.published_rows for file in _task_files(task.__eq__)), None)
 
 
 def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: tuple[Any, ...] = ()) -> Benchmark:

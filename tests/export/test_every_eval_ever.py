@@ -95,7 +95,7 @@ def test_undefined_metrics_are_named(exported, tmp_path):
     present = {one["evaluation_result_id"] for one in exported.record["evaluation_results"]}
     assert not present & set(undefined)
     run = replace(exported.runs[0])
-    run.__dict__["_computed"] = {**exported.runs[0].estimates, "acc": UNDEFINED}
+    run.__dict__["estimates"] = {**exported.runs[0].estimates, "acc": UNDEFINED}
     _, rows = export([run], tmp_path)
     assert not any("evaluation_result_id" in row for row in rows)
 

@@ -25,7 +25,7 @@ def entry_of(run, **how):
 
 def with_estimate(run, name, estimate):
     changed = replace(run)
-    changed.__dict__["_computed"] = {**run.estimates, **run.studies, name: estimate}
+    changed.__dict__["estimates"] = {**run.estimates, name: estimate}
     return changed
 
 
