@@ -238,19 +238,19 @@ def _packed(columns: AnswerColumns, kinds: Sequence[str], questions: Mapping[str
 def _asked(columns: AnswerColumns, kinds: Sequence[str]) -> dict[str, Sequence[Any]]:
     """What the records say about the variants, and what is in their columns; not those without any value."""
     values = columns.values
-    found = {
+    found: dict[str, Sequence[Any]] = {
         "kind": kinds,
         "original": list(map(bool, values["original"])),
         "skipped": [correct is None for correct in values["correct"]],
     }
     has_some = {name for name, column in values.items() if column.count(None) < len(column)}
-    given = {name: values[name] for name in ("followed", "reason", "own") if name in has_some}
+    found |= {name: values[name] for name in ("followed", "reason", "own") if name in has_some}
     if "reason" in has_some:
         answers = zip(values["came"], values["reason"], strict=True)
-        given["came"] = [(came or "") if reason else "" for came, reason in answers]
+        found["came"] = [(came or "") if reason else "" for came, reason in answers]
     if "rule" in has_some:
-        given["rule"] = [rule or "" for rule in values["rule"]]
-    return {**found, **given}
+        found["rule"] = [rule or "" for rule in values["rule"]]
+    return found
 
 
 def _answered(columns: AnswerColumns, rows: range) -> dict[str, Iterable[Any]]:
