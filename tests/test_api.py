@@ -47,9 +47,6 @@ def test_every_public_name_has_help(name):
     if inspect.isfunction(found):
         assert "Args:" in text or name == "tasks_folder"
         assert "Returns:" in text
-        hints = inspect.signature(found)
-        assert hints.return_annotation is not inspect.Signature.empty
-        assert all(one.annotation is not inspect.Parameter.empty for one in hints.parameters.values())
 
 
 def test_every_column_of_score_is_described_and_others_are_refused():

@@ -165,12 +165,10 @@ def _read_policy(path: Path) -> list[Requirement]:
         if key not in _EXPECTED:
             raise UserError(f"{expected} the key {shorten(key, 80)!r}.{did_you_mean(str(key), _EXPECTED)}")
         where = f"{path}: {key}:"
-        if not isinstance(texts, list):
-            raise UserError(f"{where} expected a list of texts, got {shorten(texts, 80)!r}")
-        for text in texts:
-            if not isinstance(text, str):
-                raise UserError(f"{where} expected texts, got {shorten(text, 80)!r}. Put the text in quotation marks")
-            requirements.append(parse(text, key, where))
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            got = shorten(texts, 80)
+            raise UserError(f"{where} expected a list of texts, with colons only inside quotation marks, got {got!r}")
+        requirements += [parse(text, key, where) for text in texts]
     if not requirements:
         raise UserError(f"{expected} no requirement")
     return requirements

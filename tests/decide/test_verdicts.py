@@ -327,8 +327,8 @@ def test_a_policy_and_the_command_line_without_repetition(tmp_path):
 
 WRONG = {
     "require:\n  - cora > 0.45\n": ("gate.yaml: require:", "'cora > 0.45'", "expected [TASK:]METRIC>=NUMBER"),
-    "no_worse:\n  - cora: 0.02\n": ("gate.yaml: no_worse: expected texts", "{'cora': 0.02}", "quotation marks"),
-    "require: cora >= 0.45\n": ("gate.yaml: require: expected a list of texts, got 'cora >= 0.45'",),
+    "no_worse:\n  - cora: 0.02\n": ("gate.yaml: no_worse: expected", "quotation marks", "{'cora': 0.02}"),
+    "require: cora >= 0.45\n": ("gate.yaml: require: expected a list of texts", "got 'cora >= 0.45'"),
     "requires: []\n": ("gate.yaml: expected require, no_worse, same", "'requires'", "Did you mean 'require'"),
     "require: []\n": ("gate.yaml: expected", "got no requirement"),
     "require: [a\n": ("gate.yaml, line 2: cannot be read as YAML",),
