@@ -108,13 +108,13 @@ def importing_the_harness() -> Iterator[None]:
 def run(given: console.Given) -> None:
     """Run `lm_eval` with fewer requests."""
     with importing_the_harness():
-        from lm_eval_cora.harness import arguments
+        from lm_eval_cora.harness import compat
         from lm_eval_cora.harness import run as harness
         from lm_eval_cora.harness.until import Until
 
     config = as_the_harness_parses(given, given.others).config
     if config:
-        _add_options(given, Path(config), arguments.harness_options())
+        _add_options(given, Path(config), compat.harness_options())
     if given.of:
         given.others = _with_task(given)
     until = Until(given.until, given.baseline) if given.until or given.baseline else None
@@ -172,7 +172,7 @@ def _add_options(given: console.Given, config: Path, options: Sequence[str]) -> 
 def as_the_harness_parses(given: console.Given, arguments: Sequence[str]) -> argparse.Namespace:
     """Parse arguments with the harness' own parser. If it refuses them, print our usage and exit."""
     with importing_the_harness():
-        from lm_eval_cora.harness.arguments import UsageError, harness_arguments, harness_options
+        from lm_eval_cora.harness.compat import UsageError, harness_arguments, harness_options
 
     try:
         return harness_arguments(arguments)

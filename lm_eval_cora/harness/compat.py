@@ -13,9 +13,13 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, suppress
+from dataclasses import fields
 from functools import cache
+from io import StringIO
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -26,6 +30,7 @@ from lm_eval.models import api_models
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.log import without_secrets
+from lm_eval_cora.questions.question import shorten
 
 if TYPE_CHECKING:
     from lm_eval.tasks import TaskManager  # brings datasets, which takes a second
@@ -242,6 +247,36 @@ def parsed(arguments: Sequence[str]) -> tuple[Any, Any]:
     with patch.multiple(sys, argv=["lm_eval", "run", *arguments]):
         command = HarnessCLI()
         return command, command.parse_args()
+
+
+class UsageError(Exception):
+    """The harness' parser refused the arguments. The message is the parser's."""
+
+
+def harness_arguments(arguments: Sequence[str]) -> Namespace:
+    """Parse arguments as `lm_eval run` does."""
+    stderr = StringIO()
+    try:
+        with redirect_stderr(stderr):
+            given: Namespace = parsed(arguments)[1]
+    except SystemExit as ended:
+        if not ended.code:  # it has printed a help text
+            raise
+        raise UsageError(stderr.getvalue().rpartition("error: ")[2].strip()) from None
+    except (ValueError, RecursionError) as error:  # the parser does not catch these
+        raise UsageError(shorten(" ".join(str(error).split()), 400).removesuffix(".")) from None
+    after = arguments[arguments.index("--metadata") + 1 :] if "--metadata" in arguments else ()
+    words = list(takewhile(lambda word: not word.startswith("--"), after))
+    if len(words) > 1 and any(word.lstrip().startswith("{") for word in words):  # the harness would drop the others
+        raise UsageError(f"argument --metadata: expected one JSON object, got {len(words)} values. Merge them")
+    if not isinstance(given.metadata or {}, dict):  # lm-eval 0.4.12 accepts any JSON
+        raise UsageError(f"argument --metadata: expected an object, got {shorten(given.metadata)}")
+    return given
+
+
+def harness_options() -> list[str]:
+    """Return the options of `lm_eval run`."""
+    return [f"--{field.name}" for field in fields(EvaluatorConfig)]
 
 
 # ---- back ends

@@ -12,7 +12,6 @@ from lm_eval.tasks._index import Kind
 
 from lm_eval_cora.discovery.location import register_tag, tasks_folder, with_tasks_folder
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.arguments import listed
 from lm_eval_cora.harness.asking import AskingLM
 from lm_eval_cora.harness.back_ends import explaining, in_a_line
 from lm_eval_cora.harness.compat import finding_tasks_with
@@ -96,6 +95,11 @@ def _is_complete(entry: Any) -> bool:
         return False
     is_ours = entry.yaml_path is not None and entry.yaml_path.is_relative_to(tasks_folder())
     return is_ours or entry.kind in (Kind.TASK, Kind.PY_TASK)
+
+
+def listed(value: Any) -> list[Any]:
+    """A value as a list."""
+    return value if isinstance(value, list) else [value]
 
 
 _NOT_FOUND = "Tasks not found: "

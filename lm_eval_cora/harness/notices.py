@@ -87,13 +87,6 @@ def describe_incomplete(table: ResponseTable) -> str:
     return "; ".join(notices)
 
 
-def describe_timeouts(count: int) -> str:
-    """Describe comparisons of answers that were ended; empty if there are none."""
-    if not count:
-        return ""
-    return f"{count:,} comparisons of answers ran out of time or memory and count as not equivalent; see `timeouts`"
-
-
 def describe_blocked(records: Sequence[Record]) -> str:
     """Name the questions whose prompts or answers a filter of the server blocked; empty if there are none."""
     blocked = [record.question_id for record in records if record.reason is Reason.BLOCKED]

@@ -172,7 +172,9 @@ def run(
         return asking
 
     making = compat.model_made_by(get_model(settings.model), built)
-    with compat.settled(_shown(settings), manager), making, place.explaining(), _counting(served):
+    # Our cache is inside the wrapper; the harness' own would unpickle whatever is in the file.
+    shown = replace(settings, use_cache=None, model_args=without_secrets(settings.model_args))
+    with compat.settled(shown, manager), making, place.explaining(), _counting(served):
         signal.signal(signal.SIGTERM, _interrupt)
         harness.execute(given)
     if asking.is_silent and len(_scoring(tasks)) < len(tasks):
@@ -186,12 +188,6 @@ def _check_options(settings: EvaluatorConfig, limits: Sequence[int]) -> None:
             raise UserError(f"--{name}_args: {name} is not installed. Run pip install {name}")
     if limits and (twice := {"max_gen_toks", *compat.TOKEN_LIMITS}.intersection(settings.gen_kwargs)):
         raise UserError(f"--max_gen_toks and --gen_kwargs {min(twice)} both limit the tokens. Remove one of them")
-
-
-def _shown(settings: EvaluatorConfig) -> EvaluatorConfig:
-    """The settings that the harness gets."""
-    # Our cache is inside the wrapper; the harness' own would unpickle whatever is in the file.
-    return replace(settings, use_cache=None, model_args=without_secrets(settings.model_args))
 
 
 @contextmanager

@@ -268,7 +268,9 @@ class Scoring:
         table = self.table
         yield INFO, notices.describe_not_begun(table, is_certain=self.seed is not None)
         yield WARNING, notices.describe_incomplete(table)
-        yield WARNING, notices.describe_timeouts(len(table.ran_out))
+        if ended := len(table.ran_out):
+            how = "ran out of time or memory and count as not equivalent; see `timeouts`"
+            yield WARNING, f"{ended:,} comparisons of answers {how}"
         yield WARNING, note_on_unvaried(self.entries, table)
         yield WARNING, "" if self.seed is not None else note_on_few_clusters(table)
         yield INFO, describe_noise(table)

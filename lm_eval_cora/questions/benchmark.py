@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_cora.errors import UserError
+from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.questions.columns import ColumnReader, Columns, Field
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import IN_FILES, check_values
@@ -192,11 +192,9 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
         raise UserError("'answer_is': 'first' ignores the key 'answer'. Remove 'answer' or 'answer_is'")
     if "answer_from" in keys and reading not in (None, INDEX):
         raise UserError(f"'answer_from' is for indices, but 'answer_is' is {reading!r}. Remove one of them")
-    try:
+    with naming(name):
         given = {part: keys.pop(part) for part in _PARTS if part in keys}
         fields = {part: tuple(map(Field, [text] if isinstance(text, str) else text)) for part, text in given.items()}
-    except UserError as error:
-        raise UserError(f"{name}: {error}") from None
     key = AnswerKey(keys.pop("answer_from", None), keys.pop("answer_is", None))
     keep = {
         column: frozenset(map(str, kept if isinstance(kept, list | tuple) else [kept]))

@@ -7,7 +7,7 @@ import pytest
 
 from lm_eval_cora import __version__
 from lm_eval_cora.cli import make_parser
-from lm_eval_cora.harness.arguments import harness_arguments
+from lm_eval_cora.harness.compat import harness_arguments
 from tests.support.messages import tells
 from tests.support.pairs import pairs
 from tests.support.written import put, strict

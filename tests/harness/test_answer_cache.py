@@ -2,7 +2,6 @@
 
 import pickle
 from contextlib import closing
-from math import nan
 from pathlib import Path
 from unittest.mock import patch
 
@@ -14,7 +13,7 @@ from lm_eval.api.model import CachingLM
 
 from lm_eval_cora.answers.records import Response
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.answer_cache import AnswerCache, cache_file, is_answer, key_for, open_cache
+from lm_eval_cora.harness.answer_cache import AnswerCache, cache_file, key_for, open_cache
 from lm_eval_cora.harness.served import NoAnswer
 from tests.support.messages import tells
 from tests.support.served import hostile
@@ -167,8 +166,3 @@ def test_likelihoods_are_kept_as_plain_numbers_and_the_requests_of_perplexity_ta
         assert type(cache.loglikelihood(asked)[0][0]) is float
         cache.lm.loglikelihood_rolling = lambda requests: [-3.5]
         assert (cache.loglikelihood_rolling(asked), cache.kept) == ([-3.5], 1)
-
-
-def test_what_is_an_answer():
-    assert all(map(is_answer, ("B", "", (-1.0, True), [0, False])))
-    assert not any(map(is_answer, (NoAnswer(""), None, (nan, False), (), ("B",))))

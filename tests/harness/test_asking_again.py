@@ -172,11 +172,6 @@ def test_one_bar_covers_all_waves(capsys, monkeypatch):
     model = Hooked(lambda doc: "Z" if doc["kind"] == "original" and doc["question_id"] < "demo-0060" else knows(doc))
     run(stop_early(model, "exact"), options={"questions": 6})
     assert model.hidden, "the back end showed a bar of its own beside ours"
-    answered, left, settled, questions = zip(*shown, strict=True)
-    assert set(questions) == {6}
-    assert answered[0] == 6
-    wrong = settled[0]  # settled by their original
-    assert left[0] == (6 - wrong) * 25
-    assert (answered[-1], left[-1], settled[-1]) == (6 * 26 - wrong * 25, 0, 6)
-    assert list(answered) == sorted(answered)
-    assert list(left) == sorted(left, reverse=True)
+    answered, left, wrong, questions = shown[0]
+    assert (answered, left, questions) == (6, (6 - wrong) * 25, 6)
+    assert shown[-1] == (6 * 26 - wrong * 25, 0, 6, 6)

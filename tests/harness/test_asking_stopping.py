@@ -6,7 +6,7 @@ import pytest
 
 from lm_eval_cora.harness.asking import stop_early
 from tests.support.messages import user_error
-from tests.support.simulated import Simulated, knows, run, scores, signature_of
+from tests.support.simulated import run, scores, signature_of
 from tests.support.stopping import Moody, known
 
 STOPPABLE = (
@@ -48,14 +48,6 @@ def test_the_model_of_these_tests_leaves_something_to_be_found():
         assert table["cora_stderr"] > 0
     assert full("cora_demo")["bmca@0.5"] > full("cora_demo")["bmca@1.0"]
     assert full("cora_demo")["invalid"] > 0
-
-
-def test_where_all_is_right_everything_is_asked():
-    model, plain = Simulated(knows), Simulated(knows)
-    run(plain, options={"questions": 2})
-    found = scores(run(stop_early(model), options={"questions": 2}))
-    assert {value for name, value in found.items() if "_stderr" not in name} == {1.0}
-    assert sorted(model.prompts) == sorted(plain.prompts)
 
 
 def test_the_signature_says_the_rule_and_the_share_that_was_asked():

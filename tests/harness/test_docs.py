@@ -15,7 +15,7 @@ from lm_eval_cora.runs.task_files import benchmark
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, on_the_hub, write
-from tests.support.simulated import Simulated, knows, run, scored, scores
+from tests.support.simulated import Simulated, knows, run, scored
 
 DEMO = benchmark("demo")
 MEDQA = benchmark("medqa")
@@ -99,21 +99,6 @@ def test_what_is_asked_of_the_hub(monkeypatch):
     monkeypatch.setattr(datasets, "load_dataset", hub := Mock(return_value=rows))
     ids(on_the_hub(MEDQA, revision="abc"))
     hub.assert_called_once_with(*MEDQA.source.hub, *MEDQA.source.config, split="test", revision="abc")
-
-
-@pytest.mark.usefixtures("hub")
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"split": "dev"}, r"-5options-source', split 'dev'\) .*\n  ValueError: Unknown split"),
-        ({"config": ("v2",)}, r"\(config 'v2', split 'test'\) from the Hugging Face Hub\.\n  ValueError: Build"),
-        ({"hub": ("lavita/renamed",)}, r"medqa: cannot load 'lavita/renamed' \(config .*, split 'test'\) from"),
-    ],
-)
-def test_what_the_hub_no_longer_offers(changed, message):
-    with pytest.raises(UserError, match=message) as error:
-        ids(on_the_hub(MEDQA, **changed))
-    assert str(error.value).count("--metadata") == 1
 
 
 @pytest.mark.usefixtures("hub")
@@ -257,14 +242,6 @@ def test_equal_settings_become_one_object_and_prompts_go_if_nobody_reads_them():
         expected = [("" if freed else f"prompt {n}", {"until": [], "limit": n // 2}) for n in range(4)]
         assert [instance.arguments for instance in instances] == expected
     assert instances[0].arguments[1] is instances[1].arguments[1] is not instances[2].arguments[1]
-
-
-@pytest.mark.parametrize("task", ["cora_demo", "cora_demo_mc", "cora_demo_revas"])
-def test_prompts_are_kept_for_samples_and_scores_do_not_depend_on_them(task):
-    logged = run(knows, task, {"questions": 2}, log_samples=True)
-    for sample in logged["samples"][task]:
-        assert "Question: " in sample["arguments"][0][0]
-    assert scored(knows, task, {"questions": 2}, log_samples=False) == scores(logged, task)
 
 
 def test_prompts_are_freed_after_the_inference():

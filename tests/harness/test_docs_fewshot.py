@@ -84,16 +84,6 @@ def test_another_seed_draws_others():
 
 
 @pytest.mark.usefixtures("hub")
-def test_a_local_copy_is_its_own_pool(tmp_path):
-    row = {"subject": "algebra", "answer": 0}
-    rows = ({**row, "question": f"{n} + 1?", "choices": [f"{n + 1}", "0", "-1", "-2"]} for n in range(1, 5))
-    for doc, prompt in asked("cora_mmlu", {"data_files": write(tmp_path / "copy.jsonl", *rows)}, num_fewshot=3):
-        assert "dev astronomy" not in prompt
-        assert doc["question"] not in shots_of(prompt)
-        assert sum(f"Question: {n} + 1?" in shots_of(prompt) for n in range(1, 5)) == 3
-
-
-@pytest.mark.usefixtures("hub")
 @pytest.mark.parametrize("form", ["generate", "loglikelihood"])
 @pytest.mark.parametrize("chat", ["plain", "singleturn", "multiturn"])
 def test_prompts_with_shots_are_kept_whole(form, chat):
@@ -161,17 +151,7 @@ def test_the_signature_names_the_shots_and_their_seed():
 
 
 # ---- the pool of exemplars
-AGIEVAL = on_the_hub(benchmark("agieval"), hub=("hails/agieval-sat-en", "hails/agieval-lsat-ar"))
 MMLU = benchmark("mmlu")
-
-
-@pytest.mark.usefixtures("hub")
-def test_exemplars_come_from_the_fewshot_split_and_from_the_scored_one_where_there_is_none():
-    asked = Question("x", "Which?", ("Ice", "Fog"), 0, "sat-en")
-    of_medqa = load_exemplars(options=Options(questions=1), benchmark=benchmark("medqa"))
-    assert {one.id for one in of_medqa.draw(asked, 8, 0)} == {f"train-{n}" for n in range(8)}
-    of_agieval = load_exemplars(options=Options(questions=1), benchmark=AGIEVAL)
-    assert {one.id for one in of_agieval.draw(asked, 5, 0)} == {f"sat-en-test-{n}" for n in range(5)}
 
 
 def test_exemplars_of_a_local_copy_are_scored_questions_and_a_warning_says_so(tmp_path, caplog):

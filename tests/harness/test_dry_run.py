@@ -4,7 +4,7 @@ import pytest
 from lm_eval._cli import HarnessCLI
 
 from lm_eval_cora.cli import main
-from lm_eval_cora.harness.arguments import UsageError, harness_arguments, harness_options
+from lm_eval_cora.harness.compat import UsageError, harness_arguments, harness_options
 from tests.support.messages import tells
 from tests.support.simulated import TASKS, quickly
 

@@ -109,13 +109,6 @@ def test_only_what_may_be_cut_off_is_asked_for_again(said, task, limits, sent):
     assert results["configs"][task]["generation_kwargs"]["max_gen_toks"] == limits[-1]
 
 
-def test_what_a_model_hides_is_not_known_to_be_whole():
-    model = Ends("B")
-    model.think_end_token = "</think>"
-    run(stop_early(model, None, max_gen_toks=(8, 16)), "cora_demo", {"questions": 1})
-    assert set(model.limits) == {8, 16}
-
-
 def test_the_log_says_how_many_were_asked_for_again(caplog):
     caplog.set_level("INFO")
     run(stop_early(Ends(""), None, max_gen_toks=(4, 8)), "cora_demo", {"questions": 1})

@@ -3,19 +3,16 @@
 import datasets
 import pytest
 import yaml
-from lm_eval.tasks import TaskManager
 
 from lm_eval_cora import metrics
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import Source
 from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.questions.question import LETTERS
-from lm_eval_cora.runs.task_files import benchmark, probe_metrics
+from lm_eval_cora.runs.task_files import probe_metrics
 from lm_eval_cora.variants.probes import PROBES
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 from tests.support.building import build, manager, own_task
 from tests.support.hub import NEEDED, right_answer, rows_in
-from tests.support.messages import tells
 from tests.support.names import BUILT, GROUPS, NAMES, benchmark_of, printed, probe_of
 from tests.support.rows import write
 from tests.support.simulated import TASKS, knows, run, scores, signature_of
@@ -175,14 +172,6 @@ def test_a_doc_says_what_the_samples_file_needs(tmp_path):
     }
 
 
-@pytest.mark.usefixtures("hub")
-def test_medqa_is_the_published_test_split():
-    source = Source(("lavita/medical-qa-datasets",), ("med-qa-en-5options-source",), "test", "train")
-    assert benchmark("medqa").source == source
-    config = build("cora_medqa").dump_config()["benchmark"]
-    assert {config["hub"], config["config"], config["split"]} == {*source.hub, *source.config, source.split}
-
-
 def test_generation_is_greedy_and_short():
     # Room for "Sure! Based on the information provided, the correct answer is:" and the letter.
     expected = {"do_sample": False, "temperature": 0.0, "max_gen_toks": 32, "until": []}
@@ -192,16 +181,6 @@ def test_generation_is_greedy_and_short():
 def test_docs_are_expanded_once():
     task = build("cora_demo")
     assert task.eval_docs is task.eval_docs
-
-
-def test_metadata_that_is_not_ours_is_not_read(caplog):
-    # The harness puts all keys of --model_args into the metadata.
-    foreign = {"seed": 5, "revision": "main", "benchmark": "mmlu", "hub_path": "x", "options": "y", "dtype": "float32"}
-    tasks = TaskManager(include_path=TASKS, include_defaults=False, metadata=foreign)
-    assert tasks.load(["cora_demo"])["tasks"]["cora_demo"].eval_docs == build("cora_demo").eval_docs
-    # Here the source of a key is unknown. test_task_config.py has the cases with a known source.
-    assert tells(caplog.text, "cora_demo: 'seed' ", "metadata", "{'cora': {...}}")
-    assert "'benchmark'" not in caplog.text
 
 
 def test_seed_and_nota_text_reach_the_docs():

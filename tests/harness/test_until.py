@@ -5,7 +5,6 @@ import shutil
 from unittest.mock import patch
 
 import pytest
-from lm_eval.api.model import CachingLM
 
 from lm_eval_cora.harness import asking
 from lm_eval_cora.harness.scoring import Scoring
@@ -126,29 +125,6 @@ def test_a_budget_may_end_it_first(ended, caplog):
     assert ["nan" in str(scores(few, task)["cora"]) for task in tasks] == [False, True]
 
 
-def test_a_killed_run_goes_on_and_decides_the_same(ended, tmp_path, options):
-    def asked(model):
-        cached = CachingLM(model, str(tmp_path / "cache_rank0.db"))
-        return run(asking.stop_early(cached, until=["cora±0.1"]), "cora_local", options)
-
-    undisturbed, whole = ended(["cora±0.1"])
-    killed, resumed = Moody(8), Moody(8)
-    answer, calls = killed.generate_until, []
-
-    def dies(requests, disable_tqdm=False):
-        calls.append(requests)
-        if len(calls) > 12:
-            raise RuntimeError("killed")
-        return answer(requests)
-
-    with patch.object(killed, "generate_until", dies), pytest.raises(RuntimeError):
-        asked(killed)
-    results = asked(resumed)
-    assert scores(results, "cora_local") == scores(undisturbed, "cora_local")
-    assert signature_of(results, "cora_local") == signature_of(undisturbed, "cora_local")
-    assert sorted(killed.asked + resumed.asked) == sorted(whole.asked)
-
-
 def test_large_batches_are_filled(ended):
     sizes = []
     for batch_size in (1, 40, "auto"):
@@ -228,14 +204,6 @@ def test_only_a_wrong_answer_makes_a_requirement_of_1_fail(text, options, ended,
         _, model = ended([text], model=Simulated(rule), baseline=perfect)
         assert told(caplog, f": {verdict}; ")
         assert len({request.doc["question_id"] for call in model.calls for request in call}) == asked
-
-
-def test_paired_values_need_fewer_questions_than_unpaired_ones(options, full, ended, tmp_path):
-    options, margin = {**options, "seed": 1}, 0.08
-    baseline = write(tmp_path, asking.stop_early(Moody(8)), "cora_local", options).folder
-    _, paired = ended([f"no-worse cora:{margin}"], baseline=baseline, more=options)
-    _, alone = ended([f"cora>={full['cora'] - margin}"], more=options)
-    assert len(questions_of(paired)) < len(questions_of(alone))
 
 
 # ---- what is refused before the first request

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lm_eval_cora.harness.arguments import UsageError, harness_arguments
+from lm_eval_cora.harness.compat import UsageError, harness_arguments
 
 
 def _are_taken() -> bool:
