@@ -96,8 +96,7 @@ def is_known_early(entry: Entry) -> bool:
 
 def saves_requests(entries: Iterable[Entry]) -> bool:
     """Whether a task has a metric, such as CoRA or BMCA(1.0), that stays exact if questions end early."""
-    known = [entry["aggregation"] for entry in entries if is_known_early(entry) and _is_of_hits(entry)]
-    return any(function is not mcqa for function in known)
+    return any(entry["aggregation"] is not mcqa for entry in entries if is_known_early(entry) and _is_of_hits(entry))
 
 
 def course(entry: Entry, table: ResponseTable, seed: int, before: ResponseTable | None = None) -> Course | None:

@@ -85,7 +85,7 @@ def acc_pride(table: ResponseTable) -> Estimate:
     options has ten questions, for other orders, and for written answers. Source: Zheng et al. 2024, PriDe: the prior of
     a question, its mean, and the division by it. Cross-fitting and the standard error are ours.
     """
-    groups = list(_groups(table)) if _is_scored(table) else []
+    groups = list(_groups(table))
     if not any(len(group.members) >= FEWEST for group in groups):
         return UNDEFINED
     right, by_prior = np.zeros(len(table.sizes), dtype=np.bool_), np.zeros(len(table.sizes))
@@ -126,7 +126,7 @@ def letter_prior(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
         questions).
     """
     found = {}
-    for group in _groups(table) if _is_scored(table) else ():
+    for group in _groups(table):
         columns = _own_priors(group.logs).T
         part = table.where(np.isin(table.question, group.members))
         found[str(len(columns))] = {letter: part.mean(column) for letter, column in zip(LETTERS, columns, strict=False)}
@@ -158,7 +158,7 @@ def _is_scored(table: ResponseTable) -> bool:
 def _groups(table: ResponseTable) -> Iterator[_Group]:
     """Yield the questions with all scores, by their number of options."""
     right = right_letters(table)
-    for options in np.unique(table.sizes).tolist():
+    for options in np.unique(table.sizes).tolist() if _is_scored(table) else ():
         members = np.flatnonzero(table.sizes == options)
         rows = table.starts[members][:, None] + np.arange(options)
         scores = table.likelihoods[rows, :options].astype(np.float64)

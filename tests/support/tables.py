@@ -406,9 +406,8 @@ def scored(*chances: tuple[float, float] | None) -> Part:
     return parts
 
 
-def select_all(*selected: int, said: bool = True) -> Part:
-    one = {"kind": "select_all", "printed": FOUR, "picked": None, "ask": "select_all"}
-    return [{**one, "selected": selected if said else None}]
+def select_all(*selected: int) -> Part:
+    return [{"kind": "select_all", "printed": FOUR, "picked": None, "ask": "select_all", "selected": selected}]
 
 
 def replaced(*picks: int | None) -> Part:
@@ -429,8 +428,7 @@ def of_parts(*asked: Part) -> ResponseTable:
 # ---- resampling
 def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
     """A table of these questions. Columns are copied, because making 9,000 Records 400 times is slow."""
-    starts = np.cumsum(table.sizes) - table.sizes
-    sizes = table.sizes[drawn]
+    starts, sizes = table.starts, table.sizes[drawn]
     rows = _stretches(starts[drawn], sizes)
     moved = np.cumsum(sizes) - sizes - starts[drawn]
 
