@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from traceback import extract_tb
 
 _SHOWN = 3
 _LONGEST = 100  # longer words are not typing errors, and comparing them is slow
@@ -20,8 +21,10 @@ def left_out_for_references(number: object) -> str:
 
 
 def described(error: BaseException) -> str:
-    """The type of another library's error, and its text if it has one."""
-    return f"{type(error).__name__}: {error}".strip().removesuffix(":")
+    """The type of another library's error, and its text or else the function that raised it."""
+    kind, text = type(error).__name__, str(error).strip()
+    raised = [f" in {frame.name} of {frame.filename}" for frame in extract_tb(error.__traceback__)]
+    return f"{kind}: {text}" if text else kind + "".join(raised[-1:])
 
 
 def first_few(names: Iterable[object], most: int = _SHOWN) -> str:
