@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil, inf, isfinite, isnan, nan
 from pathlib import Path
@@ -38,10 +38,17 @@ from lm_eval_cora.runs.task_files import published_questions
 from lm_eval_cora.tables.number import Number, end_as_text
 from lm_eval_cora.tables.table import Cell, CellRows, Table
 
+ENDS: Mapping[str, Callable[[float], Interval]] = {
+    ">=": lambda number: (number, inf),
+    "<=": lambda number: (-inf, number),
+    "±": lambda number: (-inf, inf),  # its interval decides
+}
+"""The lowest and the highest value that meets a requirement without a baseline, by its sign."""
+
 _SIGNS = {"≥": ">=", "≤": "<=", "+-": "±"}
 _REQUIREMENT = re.compile(
     r"(?:(?P<task>\S.*?)\s*:)?\s*"  # the name of a task may contain colons
-    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>>=|<=|±|≥|≤|\+-|:)\s*"
+    r"(?P<metric>[A-Za-z_][A-Za-z0-9_.@^]*)\s*(?P<sign>" + "|".join(map(re.escape, (*ENDS, *_SIGNS, ":"))) + r")\s*"
     r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)",
     re.ASCII | re.DOTALL,
 )
@@ -63,7 +70,7 @@ class Requirement:
     """A lowest (>=) or highest (<=) value of a metric, or the largest loss or change compared with a baseline."""
 
     metric: str
-    sign: str  # as in `allowed`
+    sign: str  # of `ENDS` or of `_COMPARISONS`
     number: float
     task: str = ""  # every task of the run
 
@@ -74,14 +81,12 @@ class Requirement:
 
     def allowed(self, before: float = 0.0, higher: bool | None = None) -> Interval:
         """The lowest and the highest value that meets it, given the value of the baseline and the better direction."""
+        if self.sign in ENDS:
+            return ENDS[self.sign](self.number)
         least, most = before - self.number, before + self.number
-        return {
-            ">=": (self.number, inf),
-            "<=": (-inf, self.number),
-            "±": (-inf, inf),  # its interval decides
-            "no worse by": (least, inf) if higher else (-inf, most),
-            "same within": (least, most),
-        }[self.sign]
+        if self.sign == "same within":
+            return least, most
+        return (least, inf) if higher else (-inf, most)
 
     @property
     def level(self) -> float:

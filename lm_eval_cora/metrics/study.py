@@ -300,7 +300,7 @@ def confidence_right(table: ResponseTable, *, normalised: bool = False) -> Estim
     Example:
         >>> from lm_eval_cora.answers.records import Record
         >>> ask = dict(variants=3, answer=0)
-        >>> scored = dict(**ask, picked=None, ask="yes_no", yes=np.log(0.5), no=np.log(0.25))
+        >>> scored = dict(**ask, picked=None, ask="yes_no", likelihood_yes=np.log(0.5), likelihood_no=np.log(0.25))
         >>> records = [Record("q1", ordinal=0, kind="original", printed=(0, 1), picked=0, **ask)]
         >>> records += [Record("q1", ordinal=1, kind="true_or_false_right", printed=(0,), selected=(0,), **scored)]
         >>> records += [Record("q1", ordinal=2, kind="true_or_false_wrong", printed=(1,), selected=(1,), **scored)]

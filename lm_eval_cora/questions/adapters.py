@@ -40,7 +40,8 @@ def agieval_question(row: Row, default_id: str) -> Question:
     passage, stem = _stem(row["query"], printed)
     # The article stays: both "(A)A fall" and "A fall" become "A fall".
     pairs = zip(_OWN_LETTERS, printed, strict=False)
-    choices = without_own_letters([repaired(option, ((own, ""), *_IN_OPTIONS)) for own, option in pairs])
+    plain = [own.sub("", option) if isinstance(option, str) else option for own, option in pairs]
+    choices = without_own_letters([repaired(option, _IN_OPTIONS) for option in plain])
     count = len(printed)
     names = [*range(count), *map(str, range(count)), *LETTERS[:count]]  # in a csv file, an index is a text
     if isinstance(gold, bool) or gold not in names:

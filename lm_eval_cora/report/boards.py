@@ -234,9 +234,8 @@ def read_boards(
     runs += [replace(record, model=names[record.model]) for record in records]
     if not runs and (not notes or not inputs):
         raise _nothing(paths, [*notes, *readers.other_tasks.values()])
-    if readers.other_tasks:
-        unread = f"not shown, because their options cannot be found: {first_few(readers.other_tasks)}"
-        notes.append(f"{unread}. lm-eval-cora score FOLDER says why")
+    if unread := first_few(readers.other_tasks):
+        notes.append(f"not shown, because their options cannot be found: {unread}. lm-eval-cora score FOLDER says why")
     boards = _boards_of_tasks([_with_page(run, paths) for run in runs], chosen, notes)
     if not boards:
         raise UserError(": ".join(["no run has a score", *notes[:1]]))

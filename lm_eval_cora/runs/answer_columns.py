@@ -331,10 +331,8 @@ def _find(found: dict[str, list[Any]], given: Mapping[str, Any] | None, source: 
     for column, name in [*names.items(), *(("printed", name) for name in each)]:
         if name not in found:
             meant = did_you_mean(str(name), found.keys() - names.values())
-            raise UserError(
-                f"{source}: {option.format(column)}{name!r}: there is no such column.{meant} "
-                f"The columns are {', '.join(map(repr, own))}"
-            )
+            unknown = f"{source}: {option.format(column)}{name!r}: there is no such column"
+            raise UserError(f"{unknown}.{meant} The columns are {', '.join(map(repr, own))}")
     if each:
         names["printed"] = f"{each[0]} to {each[-1]}"
         cells = ([None if cell is _ABSENT else cell for cell in found[name]] for name in each)
@@ -349,18 +347,22 @@ def _find(found: dict[str, list[Any]], given: Mapping[str, Any] | None, source: 
         rows = [*map(repr, zip(*answered, strict=True))]
         needed = needed if len({*rows}) < len(rows) else []  # each row is an original
     has_answers = any(names.keys() >= set(way) for way in _WAYS)
-    if not needed and has_answers:
+    if has_answers and not needed:
         return names
-    words = {name: (name, *about.like.split()) for name, about in COLUMNS.items() if name not in names}
-    like = {name: next((column for column in own if column.lower() in words[name]), "") for name in words}
+    likely = _meant(names, own)
     if not has_answers:
-        needed += next((way for way in _WAYS if all(like.get(name, name) for name in way)), _WAYS[0])
-    fitting = (f"{option.format(name)}{like[name] or 'COLUMN'}" for name in like if like[name] or name in needed)
-    got = ", ".join(map(repr, own)) or "none"
+        needed += next((way for way in _WAYS if all(likely.get(name, name) for name in way)), _WAYS[0])
+    fitting = [f"{option.format(name)}{like or 'COLUMN'}" for name, like in likely.items() if like or name in needed]
     raise UserError(
-        f"{source}: expected the columns {_EXPECTED}; got {got}. "
+        f"{source}: expected the columns {_EXPECTED}; got {', '.join(map(repr, own)) or 'none'}. "
         f"{'Rename yours (new=old)' if given is None else 'Name yours'}: {', '.join(fitting)}. {_ORIGINALS}"
     )
+
+
+def _meant(names: Mapping[str, str], own: Sequence[str]) -> dict[str, str]:
+    """The name in the source that may mean each column that was not found; empty if there is none."""
+    words = {name: (name, *about.like.split()) for name, about in COLUMNS.items() if name not in names}
+    return {name: next((column for column in own if column.lower() in words[name]), "") for name in words}
 
 
 # ---- responses, read by the readers of the harness' tasks

@@ -103,7 +103,7 @@ LAYOUTS = [
     Layout("csv: columns `option_a`, `option_b`, ...", csv(OPTION_A)),
     Layout("csv: empty cells in the last columns", csv(EMPTY_CELLS)),
     Layout("csv: options in one cell, with a separator", csv(with_choices(" | ".join)), {"separator": "|"}),
-    Layout("csv: separated by semicolons", csv(COLUMNS, ";"), notes=("semicolon",)),
+    Layout("csv: separated by semicolons", csv(COLUMNS, ";")),
     Layout("a pandas DataFrame", lambda _: pd.DataFrame(COLUMNS)),
     Layout("a `datasets.Dataset`", lambda _: datasets.Dataset.from_list(ARC)),
     Layout(
