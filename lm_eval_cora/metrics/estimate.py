@@ -268,7 +268,7 @@ def students(z: float, units: float) -> float:
         return z
     degrees = degrees_of(units)
     near, far = beta_quantile(degrees / 2, 0.5, erfc(z / sqrt(2)))
-    return sqrt(degrees * far / near)
+    return sqrt(degrees * far / near) if near else inf
 
 
 def without_rounding(influence: Floats, scale: float) -> Floats:
@@ -327,24 +327,26 @@ def beta_quantile(a: float, b: float, tail: float) -> Interval:
     place, farthest = log(a / b), _MOST_ERRORS * sqrt(1 / a + 1 / b)
     for _ in range(_MOST_STEPS):
         x, rest = 1 / (1 + exp(-place)), 1 / (1 + exp(place))
-        density = _beta_density(a, b, x, rest)
-        is_left = x * (a + b + 2) < a + 1  # the fraction converges on this side of the mean
-        below = density * _fraction(a, b, x) / a if is_left else 1 - density * _fraction(b, a, rest) / b
-        step = log(below / tail) * below / density
+        density = _log_density(a, b, x, rest)  # the density itself may be too small for a float
+        if x * (a + b + 2) < a + 1:  # the fraction converges on this side of the mean
+            ratio = _fraction(a, b, x) / a  # of the probability below x to the density
+        else:
+            ratio = exp(-density) - _fraction(b, a, rest) / b
+        step = (log(ratio) + density - log(tail)) * ratio
         place = max(_FAR, place - min(step, farthest))
         if abs(step) < _NEAR or place == _FAR:
             break
     return 1 / (1 + exp(-place)), 1 / (1 + exp(place))
 
 
-def _beta_density(a: float, b: float, x: float, rest: float) -> float:
-    """x^a (1 - x)^b / B(a, b), without a loss of digits for large numbers (Loader 2000)."""
+def _log_density(a: float, b: float, x: float, rest: float) -> float:
+    """The logarithm of x^a (1 - x)^b / B(a, b), without a loss of digits for large numbers (Loader 2000)."""
     total, away = a + b, (x * b - rest * a) / (a + b)
     found = _stirling(total) - _stirling(a) - _stirling(b)
     for count, share, off in ((a, x, away), (b, rest, -away)):
         mean = count / total
         found += count * (log1p(off / mean) if 2 * share > mean else log(share / mean))
-    return sqrt(a * b / (2 * pi * total)) * exp(found)
+    return found + log(a * b / (2 * pi * total)) / 2
 
 
 def _stirling(number: float) -> float:

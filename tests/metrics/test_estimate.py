@@ -217,3 +217,12 @@ def test_quantiles_of_beta_distributions_are_those_of_scipy(a, b):
         x, rest = beta_quantile(a, b, tail)
         assert x == pytest.approx(betaincinv(a, b, tail), rel=1e-10)
         assert rest == pytest.approx(1 - x, rel=1e-9)
+
+
+@pytest.mark.parametrize("successes", [0, 5e-6, 3.5, 44_004])
+def test_an_interval_is_wider_the_smaller_its_tails_are_however_small(successes):
+    ends = [clopper_pearson(successes, 44_004, tail) for tail in (0.4, 0.025, 1e-17, 1e-137, 1e-300, 0.0)]
+    lows, highs = zip(*ends, strict=True)
+    assert list(lows) == sorted(lows, reverse=True)
+    assert list(highs) == sorted(highs)
+    assert ends[-1] == (0, 1)

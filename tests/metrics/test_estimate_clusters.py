@@ -1,7 +1,7 @@
 """Clusters as the units of errors: by hand, an oracle, and repeated questions, which tell nothing more."""
 
 from dataclasses import replace
-from math import isnan, nan, sqrt
+from math import inf, isnan, nan, sqrt
 
 import numpy as np
 import pytest
@@ -29,6 +29,7 @@ def test_a_share_by_hand():
     found = metrics.mcqa(table)
     assert (found.value, found.stderr, found.units, found.outcomes) == (0.75, pytest.approx(0.25), 2, None)
     assert students(1.959964, 2) == pytest.approx(12.706, abs=1e-3)  # the t table's first row
+    assert students(40.0, 2) == students(inf, 2) == inf
     # Wilson's interval with p (1 - p) / error^2 = 3 trials: (0.75 + 26.9 -+ 12.706 sqrt(0.0625 + 4.485)) / 54.8.
     assert found.interval == (pytest.approx(0.0101, abs=1e-3), pytest.approx(0.9990, abs=1e-3))
     assert table.size == "4 questions in 2 passages"
