@@ -240,7 +240,7 @@ def _any_sign(*, is_ascii: bool) -> re.Pattern[str]:
     return re.compile(one_of(map(re.escape, _signs("signs", is_ascii=is_ascii))))
 
 
-@lru_cache(maxsize=256)  # the same short text may be the response to many prompts
+@lru_cache(maxsize=8)  # the next response is often the same; a long one must not stay in memory
 def languages_in(text: str) -> list[Language]:
     """The languages in which a lower-case text may announce an answer, the likeliest first."""
     is_ascii = text.isascii()

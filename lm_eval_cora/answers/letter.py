@@ -88,7 +88,7 @@ class BestAnswer(Letter):
     """
 
     name = template.BEST_ANSWER
-    description = Rule.BEST_ANSWER
+    description = "the best answer"
     instruction = "End with: The best answer is <letter>."
     answer_first = False
 

@@ -238,9 +238,9 @@ def read_answer(
 
     Returns:
         The answer. `written` is the answer as text: a letter, letters, yes or no, or what is in the box. `position` is
-        an index into `options`, `selected` are several. `reason` is why there is no answer, `rule` is the rule that
-        decided, `span` are the start and end of the characters that decided, and `found` are the places that do not
-        count. Empty if the reader has no rules to tell apart.
+        the index of the option, and `selected` has the indices of several options. `reason` says why there is no
+        answer. `rule` is the rule that decided, and `span` has the start and the end of the characters that decided;
+        both are empty if the reader has only one rule. `found` has the places that do not count.
 
     Raises:
         UserError: If an argument is invalid.

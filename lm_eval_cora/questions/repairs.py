@@ -111,7 +111,7 @@ REPAIRS: dict[str, Repair] = {
     "line_ends": Repair(together=without_line_ends),
     "own_letters": Repair(together=without_own_letters),
     # A range such as 1-10 that a spreadsheet converted to a date ("10-Jan").
-    "dates": Repair(each=((_DATE, lambda found: f"{_MONTHS.index(found[2]) // 4 + 1}-{found[1]}"),)),
+    "dates": Repair(each=((_DATE, lambda found: f"{_MONTHS.split('|').index(found[2]) + 1}-{found[1]}"),)),
     # Markup of the rows and columns of a table.
     "tables": Repair(stem=((_TABLE_ROW, ""), (re.compile(r"(?<!\s)\s*%%%\s*"), " | "))),
     "line_breaks": Repair(stem=((re.compile(r"\s+"), " "),)),  # inside sentences

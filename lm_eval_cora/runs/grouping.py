@@ -168,7 +168,7 @@ class RunReader(SamplesReaders):
         if one.files:  # the newest file that has any
             logs = ((file, log) for file in one.files for log in read_other_task(file))
             return [replace(self._logged(file.path, log), date=file.date) for file, log in islice(logs, 1)]
-        if read := _reader_of(path):
+        if read := _log_reader(path):
             return [self._logged(path, log) for log in read(path)]
         answers = read_answers(path, reader=self.reader)  # with the usual names of columns
         return [self._of_answers(path, model or path.stem, own) for model, own in answers.items()]
@@ -307,7 +307,7 @@ class RunReader(SamplesReaders):
         )
 
 
-def _reader_of(path: Path) -> Callable[[Path], list[Logged]] | None:
+def _log_reader(path: Path) -> Callable[[Path], list[Logged]] | None:
     """The function that reads a log of another program than the harness; None for another file."""
     if path.suffix not in _SUFFIXES_OF_LOGS or not path.is_file():
         return None
@@ -316,7 +316,7 @@ def _reader_of(path: Path) -> Callable[[Path], list[Logged]] | None:
 
 def is_log(path: Path) -> bool:
     """Whether a file is a log of another program than the harness."""
-    return _reader_of(path) is not None
+    return _log_reader(path) is not None
 
 
 def other_files(path: Path) -> list[Path]:

@@ -55,6 +55,10 @@ class WhenUsed(Mapping[str, Any]):
             self._values[name] = self._functions[name]()
         return self._values[name]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a value; unlike in the base class, no error of its function counts as a missing name."""
+        return self[name] if name in self else default
+
     def __contains__(self, name: object) -> bool:
         return name in self._functions
 
