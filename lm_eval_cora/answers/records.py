@@ -239,8 +239,8 @@ def read_answer(
     Returns:
         The answer. `written` is the answer as text: a letter, letters, yes or no, or what is in the box. `position` is
         the index of the option, and `selected` has the indices of several options. `reason` says why there is no
-        answer. `rule` is the rule that decided, and `span` has the start and the end of the characters that decided;
-        both are empty if the reader has only one rule. `found` has the places that do not count.
+        answer. `rule` is the rule that decided, `span` has the start and the end of the characters that decided, and
+        `found` has the places that do not count. These three are empty if the reader has only one rule.
 
     Raises:
         UserError: If an argument is invalid.
