@@ -328,10 +328,9 @@ def beta_quantile(a: float, b: float, tail: float) -> Interval:
     for _ in range(_MOST_STEPS):
         x, rest = 1 / (1 + exp(-place)), 1 / (1 + exp(place))
         density = _log_density(a, b, x, rest)  # the density itself may be too small for a float
-        if x * (a + b + 2) < a + 1:  # the fraction converges on this side of the mean
-            ratio = _fraction(a, b, x) / a  # of the probability below x to the density
-        else:
-            ratio = exp(-density) - _fraction(b, a, rest) / b
+        is_left = x * (a + b + 2) < a + 1  # the fraction converges on this side of the mean
+        # of the probability below x to the density
+        ratio = _fraction(a, b, x) / a if is_left else exp(-density) - _fraction(b, a, rest) / b
         step = (log(ratio) + density - log(tail)) * ratio
         place = max(_FAR, place - min(step, farthest))
         if abs(step) < _NEAR or place == _FAR:

@@ -57,7 +57,9 @@ class WhenUsed(Mapping[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a value; unlike in the base class, no error of its function counts as a missing name."""
-        return self[name] if name in self else default
+        if name not in self:
+            return default
+        return self[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._functions
