@@ -24,6 +24,8 @@ REPLICATES = 5_000  # number of bootstrap samples
 _MOST_TRIALS = 1e300
 _FEWEST_DEGREES = 0.5  # intervals with fewer degrees of freedom have all possible values, too
 _DRAWS_AT_A_TIME = 2_000_000
+_COUNTS_AT_A_TIME = 50_000
+_FEWER_PRODUCTS = 5
 # Of `beta_quantile`: a step after which the next one would be rounding; the place where x is 0; the longest step
 # downwards, in standard errors; limits; a relative change that is rounding; below it Stirling's series is not exact.
 _NEAR, _FAR, _MOST_ERRORS, _MOST_STEPS, _MOST_TERMS, _EXACT, _SMALL = 1e-9, -700.0, 4.0, 200, 1_000_000, 2e-16, 15
@@ -434,9 +436,11 @@ def bootstrap(statistics: Callable[[list[Floats]], Floats], strata: Sequence[int
     step = max(1, _DRAWS_AT_A_TIME // max(1, sum(strata)))
     if len(strata) == 1 and step >= REPLICATES:
         return statistics([_all_weights(strata[0]).astype(np.float64)])
+    if len(strata) == 1:  # the draws are the same; between products the threads of a BLAS wait at full speed
+        step *= _FEWER_PRODUCTS
     generator = np.random.default_rng(0)
     sizes = (min(step, REPLICATES - start) for start in range(0, REPLICATES, step))
-    drawn = ([_weights(generator, size, each).astype(np.float64) for each in strata] for size in sizes)
+    drawn = ([_weights(generator, size, each) for each in strata] for size in sizes)
     return np.concatenate(list(map(statistics, drawn)))
 
 
@@ -446,8 +450,17 @@ def _all_weights(questions: int) -> NDArray[np.uint16]:
     return _weights(np.random.default_rng(0), REPLICATES, questions).astype(np.uint16)
 
 
-def _weights(generator: np.random.Generator, samples: int, questions: int) -> Ints:
+def _weights(generator: np.random.Generator, samples: int, questions: int) -> Floats:
     """(samples, questions) how often each question is drawn."""
+    weights, step = np.empty((samples, questions)), max(1, _COUNTS_AT_A_TIME // questions)
+    for start in range(0, samples, step):
+        some = weights[start : start + step]
+        some[:] = _counts(generator, len(some), questions)
+    return weights
+
+
+def _counts(generator: np.random.Generator, samples: int, questions: int) -> Ints:
+    """The weights of so few samples that counting is fast, because all counts fit into the processor's cache."""
     drawn = generator.integers(0, questions, size=(samples, questions - 1))
     drawn += np.arange(samples)[:, None] * questions
     return np.bincount(drawn.ravel(), minlength=samples * questions).reshape(samples, questions)

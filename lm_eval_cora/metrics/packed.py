@@ -215,7 +215,7 @@ def equivalent(records: PackedRecords, part: Ints, sizes: Ints, same: Same) -> t
 
 def letters(likelihoods: Sequence[bytes]) -> NDArray[np.float32]:
     """(R, L) the log-likelihoods of each record, one row per record; nan behind the last printed letter."""
-    sizes = np.array([len(each) for each in likelihoods], dtype=np.int64) // 4
+    sizes = np.fromiter(map(len, likelihoods), np.int64, len(likelihoods)) // 4
     columns = np.full((len(sizes), sizes.max(initial=0)), nan, dtype=np.float32)
     columns[np.arange(columns.shape[1]) < sizes[:, None]] = np.frombuffer(b"".join(likelihoods), dtype=np.float32)
     return columns

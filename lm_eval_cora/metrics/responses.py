@@ -364,7 +364,7 @@ def _columns_of(records: PackedRecords, rows: Ints, sizes: Ints, same: Same) -> 
         "sizes": sizes,
         "kinds": tuple(codes),
         "kind": kind[part],
-        "likelihoods": letters([records.likelihoods[place] for place in rows.tolist()]),
+        "likelihoods": letters([*map(records.likelihoods.__getitem__, rows.tolist())]),
         "pairs": pairs,
         "ran_out": ran_out,
         # Each column is computed once per different part.

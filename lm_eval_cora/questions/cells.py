@@ -28,10 +28,12 @@ def parse_cell(cell: Any) -> Any:
     """Parse a cell that contains JSON or a Python literal, as csv files do. Return any other cell unchanged."""
     if isinstance(cell, str):
         text = cell.strip(" \t\n\r")  # the blanks of JSON
-        with suppress(ValueError, RecursionError):
+        try:
             value, end = _DECODER.raw_decode(text)  # `decode` takes several times as long
-            if end == len(text):
-                return value
+        except (ValueError, RecursionError):
+            value, end = None, -1
+        if end == len(text):
+            return value
         with suppress(ValueError, RecursionError):
             return parse_literal(cell)
     return cell

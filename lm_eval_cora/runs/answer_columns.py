@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from itertools import chain, islice
@@ -21,7 +21,7 @@ from lm_eval_cora.questions.columns import find_column, option_columns, without_
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, SEQUENCES, Reader, UnusableQuestion, shorten
 from lm_eval_cora.questions.right_option import AnswerKey, Draft
-from lm_eval_cora.questions.rows import read_columns, read_rows
+from lm_eval_cora.questions.rows import AT_ONCE, read_columns, read_rows
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.printed import longest_run
 from lm_eval_cora.variants.alterations import ORIGINAL
@@ -75,7 +75,7 @@ def _share(value: Any) -> float | None:
 def _list(value: Any) -> tuple[str, ...] | None:
     if (items := parse_cell(value)) is None:
         return None
-    if isinstance(items, list | tuple) and set(map(type, items)) <= {str}:  # most lists
+    if type(items) is list and set(map(type, items)) <= {str}:  # most lists
         return tuple(map(intern, items))
     try:
         texts, labels = read_options(items)
@@ -154,7 +154,6 @@ RAW = ("response", "prompt", "labels", "cut_off", "came")  # columns that are us
 
 # Columns that may be missing in some rows of a JSON file
 _MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "own", *RAW[1:]}
-_AT_ONCE = 10_000  # rows
 _FOUND = ("reason", "rule", "span")  # what the readers of responses find
 _ABSENT = object()  # marks a key that is missing in a row
 _MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"}  # texts that may mean a missing value
@@ -190,15 +189,21 @@ class AnswerColumns:
                 )
             # A csv file cannot tell an empty cell from a missing value.
             is_missing_if_empty = is_table and column != "response"
-            values = [None if value is _ABSENT or (is_missing_if_empty and not value) else value for value in values]
+            if _ABSENT in values or (is_missing_if_empty and not all(values)):
+                values = [
+                    None if value is _ABSENT or (is_missing_if_empty and not value) else value for value in values
+                ]
             self.values[column] = values
             converted: list[Any] = []
-            different, places = _different(values)
+            different = _different(values)
             try:
                 converted.extend(map(COLUMNS[column].read, different))
             except ValueError as error:
-                raise self.error(places.index(len(converted)), column, str(error)) from None
-            self.values[column] = [converted[place] for place in places]
+                wrong = len(converted)
+                row = wrong if different is values else values.index([*different][wrong])
+                raise self.error(row, column, str(error)) from None
+            known = {} if different is values else dict(zip(different, converted, strict=True))
+            self.values[column] = list(map(known.__getitem__, values)) if known else converted
         if "picked" in self.names:
             self._read_picks()
 
@@ -234,15 +239,16 @@ class AnswerColumns:
         """Give whole numbers one form, and refuse texts that may mean a missing value."""
         picks, answers, lists = (self.values[name] for name in ("picked", "answer", "printed"))
         # pandas writes 3 as 3.0 if a value of the column is missing, so both are equal among whole numbers.
-        texts = {*picks, *answers, *chain.from_iterable(filter(None, lists))} - {None}
-        if all(map(_WHOLE.fullmatch, texts)):
+        texts = {*picks, *answers} - {None}
+        if all(map(_WHOLE.fullmatch, chain(texts, chain.from_iterable(filter(None, lists))))):
+            texts.update(*filter(None, lists))
             whole = {None: None, **{text: intern(text.removesuffix(".0")) for text in texts}}
             for values in (picks, answers):
                 values[:] = map(whole.__getitem__, values)
             lists[:] = [shown and tuple(map(whole.__getitem__, shown)) for shown in lists]
-        known = set(answers)
-        for row, (pick, shown) in enumerate(zip(picks, lists, strict=True)):
-            if pick in _MISSING and pick not in known and pick not in (shown or ()):
+        doubtful = _MISSING & texts - {*answers}
+        for row, (pick, shown) in enumerate(zip(picks, lists, strict=True) if doubtful else ()):
+            if pick in doubtful and pick not in (shown or ()):
                 expected = "an option, or a missing value if the answer is invalid (a column 'printed' has all options)"
                 raise self.error(row, "picked", expected)
         self._read_letters()
@@ -283,7 +289,7 @@ def _read(data: Any, source: str) -> tuple[dict[str, list[Any]], Callable[[int],
         if known and any(known[0].values()):
             return known
         located = read_rows(data)
-        while some := [*islice(located, _AT_ONCE)]:  # all rows at once would fill the memory
+        while some := [*islice(located, AT_ONCE)]:  # all rows at once would fill the memory
             for name in dict.fromkeys(chain.from_iterable(row for _, row in some)):
                 column = columns.setdefault(name, [_ABSENT] * len(places))
                 values = [row.get(name, _ABSENT) for _, row in some]
@@ -298,13 +304,10 @@ def _read(data: Any, source: str) -> tuple[dict[str, list[Any]], Callable[[int],
     return columns, places.__getitem__
 
 
-def _different(values: list[Any]) -> tuple[list[Any], Sequence[int]]:
-    """The different values, and for each row the place of its value; all values if they are not of one simple type."""
+def _different(values: list[Any]) -> Collection[Any]:
+    """The different values; all values if they are not of one simple type."""
     types = set(map(type, values)) - {type(None)}
-    if len(types) > 1 or not types <= {str, int, float, bool}:
-        return values, range(len(values))
-    codes = {value: code for code, value in enumerate(dict.fromkeys(values))}
-    return [*codes], [*map(codes.__getitem__, values)]
+    return values if len(types) > 1 or not types <= {str, int, float, bool} else dict.fromkeys(values)
 
 
 def _option_columns(found: Mapping[str, Any], names: Mapping[str, Any]) -> list[str]:

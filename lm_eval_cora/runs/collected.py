@@ -226,10 +226,9 @@ def _packed(columns: AnswerColumns, kinds: Sequence[str], questions: Mapping[str
     for question, rows in questions.items():
         place = slice(rows.start, rows.stop)
         own = {name: column[place] for name, column in asked.items()}
-        repeated = [kind == REPEAT for kind in own["kind"]]
-        variants = repeated.count(False)
-        counts = {True: iter(range(variants, len(rows))), False: iter(range(variants))}
-        own |= {"variants": [variants] * len(rows), "ordinal": [next(counts[each]) for each in repeated]}
+        variants = len(rows) - own["kind"].count(REPEAT)
+        counts = iter(range(variants)), iter(range(variants, len(rows)))
+        own |= {"variants": [variants] * len(rows), "ordinal": [next(counts[kind == REPEAT]) for kind in own["kind"]]}
         key = QuestionKey(question, values["category"][rows.start] or "", values["cluster"][rows.start] or "")
         found.add(key, len(rows), {**own, **_answered(columns, rows)})
     return found
