@@ -21,8 +21,6 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
 
-from typing import TYPE_CHECKING
-
 import datasets
 import hypothesis
 import pytest
@@ -33,26 +31,23 @@ from tests.support.hub import make_hub
 from tests.support.index import reading_task_files_once
 from tests.support.written import DEMO, otherwise, varied, write
 
-if TYPE_CHECKING:
-    pass
-
 # The harness' handler writes to the stderr of the test that made it. (The handler of pytest raises errors in any case.)
 logging.raiseExceptions = False
 
-# Every run tests the same 50 examples, without deadlines. nox tests 100 (`--hypothesis-profile thorough`), and
+# Every run tests the same 30 examples, without deadlines. nox tests 100 (`--hypothesis-profile thorough`), and
 # `--hypothesis-profile random` tests other ones.
 hypothesis.settings.register_profile(
     "random", deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.register_profile("thorough", hypothesis.settings.get_profile("random"), derandomize=True)
-hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("thorough"), max_examples=50)
+hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("thorough"), max_examples=30)
 hypothesis.settings.load_profile("same")
 
 
 SLOWEST = (
     *("whole_runs/test_real_model.py", "whole_runs/test_packaging.py", "whole_runs/test_several_processes.py"),
     *("test_benchmarks_run.py", "whole_runs/test_labelled_answers.py", "whole_runs/test_whole.py"),
-    *("whole_runs/test_hub_samples.py", "docs/test_commands.py", "harness/test_until.py", "cli/test_cli_program.py"),
+    *("whole_runs/test_contributing.py", "docs/test_commands.py", "harness/test_until.py", "cli/test_cli_program.py"),
 )
 """Files that take a quarter of a minute or more."""
 

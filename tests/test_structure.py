@@ -4,6 +4,7 @@ import ast
 import re
 import tokenize
 from collections import Counter
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -22,12 +23,18 @@ NO_MODULE = {
 """Test files that do not test a module of the package. Tests of whole runs are in `tests/whole_runs/`."""
 
 
+@cache
+def import_nodes(path):
+    """Return the imports of a file, also those inside functions and under TYPE_CHECKING."""
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imported(path):
     names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in import_nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             names.add("." * node.level + (node.module or ""))
     return names
 
@@ -58,7 +65,7 @@ def imports():
     """Count the imports between packages. The version may be imported everywhere."""
     found = Counter()
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in import_nodes(path):
             if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lm_eval_cora":
                 names = {f"{node.module}.{alias.name}" for alias in node.names} - {"lm_eval_cora.__version__"}
                 importing = package_of(path.relative_to(PACKAGE).parts[0])
@@ -81,8 +88,8 @@ def dotted(path):
 
 
 def modules_imported(path, modules):
-    """The modules of the package that a file imports, also inside functions and under TYPE_CHECKING."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    """The modules of the package that a file imports."""
+    nodes = [node for node in import_nodes(path) if isinstance(node, ast.ImportFrom)]
     names = [(f"{node.module}.{alias.name}", f"{node.module}") for node in nodes for alias in node.names]
     return {name if name in modules else origin for name, origin in names} & modules
 

@@ -13,7 +13,7 @@ OPTIONS = ["Steam", "Ice", "Fog", "Dew", "Hail"]
 
 
 @pytest.mark.parametrize("code", RESPONSES)
-@pytest.mark.parametrize("letter", "ABCDE")
+@pytest.mark.parametrize("letter", "AE")  # words of some languages
 def test_responses_in_the_style_of_native_speakers(code, letter):
     for response in RESPONSES[code]["said"]:
         for said in (response, f"1 + 1 = 2.\n\n{response}"):

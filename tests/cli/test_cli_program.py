@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.programs import CLOSED, FULL, KEPT, UNREAD, Command, Ended, run
+from tests.support.programs import CLOSED, FULL, KEPT, UNREAD, Command, run
 from tests.support.written import strict
 
 PASSES, UNDECIDED = (f"gate MADE/good.jsonl --require mcqa>={least}" for least in (0.7, 0.75))
@@ -26,7 +26,6 @@ STREAMS = [(KEPT, KEPT), (CLOSED, CLOSED), (UNREAD, KEPT)]
 
 MORE_STREAMS = [*STREAMS, (CLOSED, KEPT), (UNREAD, UNREAD), (FULL, KEPT), (FULL, CLOSED)]
 STREAMS_OF = {command: MORE_STREAMS if command in (READS, "report", PASSES) else STREAMS for command in STATUS}
-Results = dict[str, dict[tuple[str, str], Ended]]
 
 
 @pytest.fixture(scope="module")

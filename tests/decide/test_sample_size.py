@@ -16,7 +16,7 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from tests.support.outcomes import joint, share_found, tables
 
 METRICS = {"cora": cora, "mcqa": mcqa}
-Case = tuple[tuple[float, float], tuple[float, float], float]
+
 CASES = [((0.74, 0.18), (0.76, 0.24), 0.6), ((0.85, 0.73), (0.88, 0.78), 0.5), ((0.38, 0.11), (0.42, 0.15), 0.0)]
 """(mcqa, bmca@1.0) of two models, and the share of questions that both answer alike."""
 

@@ -12,7 +12,7 @@ from scripts import docs_api, docs_tables, write_docs
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_files_are_those_of_the_script_and_name_it() -> None:
+def test_the_files_are_those_of_the_script_and_name_it():
     texts = dict(write_docs.documents())
     changed = [str(path) for path, text in texts.items() if path.read_text() != text]
     assert not changed, "run: PYTHONPATH=. python scripts/write_docs.py"
@@ -22,17 +22,17 @@ def test_the_files_are_those_of_the_script_and_name_it() -> None:
     assert tables == set(docs_tables.TABLES)
 
 
-def test_the_examples_of_the_script_are_right() -> None:
+def test_the_examples_of_the_script_are_right():
     found = doctest.testmod(docs_api)
     assert found.failed == 0 < found.attempted
 
 
-def test_the_pictures_show_the_variants_that_the_package_makes() -> None:
+def test_the_pictures_show_the_variants_that_the_package_makes():
     drawn = runpy.run_path(str(ROOT / "scripts/draw_overview.py"))["pictures"]()
     assert {path: path.read_text() for path in drawn} == drawn, "run: python scripts/draw_overview.py"
 
 
-def test_every_task_option_and_default_is_in_a_table() -> None:
+def test_every_task_option_and_default_is_in_a_table():
     links = docs_tables.benchmarks_table()
     tasks = [task for task in task_list() if (task.probe, task.form) == ("divergent", "generate")]
     assert all(f"[`{task.name}`]" in links for task in tasks)
@@ -46,7 +46,7 @@ def test_every_task_option_and_default_is_in_a_table() -> None:
     assert not {"`null`", "`[]`", "`{}`"} & set(cells)
 
 
-def test_a_table_is_written_again_and_the_text_around_it_stays() -> None:
+def test_a_table_is_written_again_and_the_text_around_it_stays():
     text = "# Page\n\n<!-- table: groups -->\nold\n<!-- end of table -->\n\nText.\n"
     new = write_docs.with_tables(text)
     assert new.startswith("# Page\n\n<!-- table: groups -->\n\n| group | tasks |\n|---|---|\n| `cora` |")
@@ -54,7 +54,7 @@ def test_a_table_is_written_again_and_the_text_around_it_stays() -> None:
     assert write_docs.with_tables(new) == new
 
 
-def documented(rows: list[str], *more: int, seed: int = 0) -> list[int]:
+def documented(rows, *more, seed=0):
     """Count rows, with `code`, and an example::
 
         raw | text
@@ -76,7 +76,7 @@ def documented(rows: list[str], *more: int, seed: int = 0) -> list[int]:
     return []
 
 
-def test_a_docstring_becomes_markdown() -> None:
+def test_a_docstring_becomes_markdown():
     parts = docs_api.function_part(docs_api.Member("cora.documented", documented), "###")
     assert parts == [
         "### `cora.documented`",
@@ -93,12 +93,12 @@ def test_a_docstring_becomes_markdown() -> None:
     ]
 
 
-def long(first: str, second: str, /, third: float | None = None, *, fourth: tuple[int, ...] = ()) -> dict[str, float]:
+def long(first, second, /, third=None, *, fourth=()):
     """Have many arguments."""
     return {}
 
 
-def test_a_long_signature_has_a_line_for_each_argument() -> None:
+def test_a_long_signature_has_a_line_for_each_argument():
     lines = ["first: str,", "second: str,", "/,", "third: float | None = None,", "*,", "fourth: tuple[int, ...] = (),"]
     expected = "".join(f"    {line}\n" for line in lines)
     assert docs_api.signature("long", long) == f"long(\n{expected}) -> dict[str, float]"

@@ -6,7 +6,7 @@ import pytest
 
 from lm_eval_cora.harness.asking import stop_early
 from tests.support.messages import user_error
-from tests.support.simulated import run, scores, signature_of
+from tests.support.simulated import run, scored, signature_of
 from tests.support.stopping import Moody, known
 
 STOPPABLE = (
@@ -20,7 +20,7 @@ SEED = 3
 
 @cache
 def full(task):
-    return scores(run(Moody(SEED), task, options=QUESTIONS), task)
+    return scored(Moody(SEED), task, options=QUESTIONS)
 
 
 def test_another_rule_is_refused_and_the_one_that_there_is_named():
@@ -32,7 +32,7 @@ def test_another_rule_is_refused_and_the_one_that_there_is_named():
 @pytest.mark.parametrize("task", STOPPABLE)
 def test_what_is_printed_is_the_full_run(task):
     everything = full(task)
-    found = scores(run(stop_early(Moody(SEED)), task, options=QUESTIONS), task)
+    found = scored(stop_early(Moody(SEED)), task, options=QUESTIONS)
     assert {name for name in found if "_stderr" not in name} == known(task)
     for name in (f"{name}{end}" for name in known(task) for end in ("", "_stderr")):
         assert found[name] == everything[name], name

@@ -60,7 +60,7 @@ def test_whatever_a_filter_hands_on_is_scored(results):
 def test_what_a_line_of_the_samples_file_says():
     every = {"B": {"acc": 1.0, "consistency_rate": "0"}, "Based on": {"acc": 0.0, "invalid": "no letter"}}
     for said, told in every.items():
-        line: dict[str, object] = {}
+        line = {}
         line.update(spread(score_response(DOC, [said]), metric_keys(["acc", "cora", "consistency_rate", "invalid"])))
         written = json.loads(json.dumps(line))  # loggers can write no other types
         assert {key: value for key, value in written.items() if value != "" and key != "rule"} == told

@@ -5,12 +5,13 @@ import shutil
 from unittest.mock import patch
 
 import pytest
+from lm_eval.api.model import CachingLM
 
 from lm_eval_cora.harness import asking
 from lm_eval_cora.harness.scoring import Scoring
 from lm_eval_cora.metrics.sequences import in_drawn_order
 from tests.support.messages import user_error
-from tests.support.simulated import Simulated, knows, run, scores, signature_of
+from tests.support.simulated import Simulated, knows, run, scored, scores, signature_of
 from tests.support.stopping import Moody, two_options
 from tests.support.written import write
 
@@ -48,6 +49,7 @@ def ended(options):
     def run_it(until=(), stop="exact", task="cora_local", model=None, more=options, **how):
         given = {name: how.pop(name) for name in ("budget", "baseline") if name in how}
         model = model or Moody(8)
+        how = {"log_samples": False, **how}
         return run(asking.stop_early(model, stop, until=until, **given), task, more, **how), model
 
     return run_it
@@ -55,7 +57,7 @@ def ended(options):
 
 @pytest.fixture(scope="module")
 def full(options):
-    return scores(run(asking.stop_early(Moody(8), None), "cora_local", options), "cora_local")
+    return scored(asking.stop_early(Moody(8), None), "cora_local", options)
 
 
 # ---- a run
@@ -123,6 +125,27 @@ def test_a_budget_may_end_it_first(ended, caplog):
     few, _ = ended(["cora±0.01"], task=tasks, budget=8)
     assert told(caplog, "cora_local_plus: cora ± 0.01: undecided; cora unknown")
     assert ["nan" in str(scores(few, task)["cora"]) for task in tasks] == [False, True]
+
+
+def test_a_killed_run_sends_only_what_is_left_and_prints_the_same(ended, tmp_path):
+    class Killed(Moody):
+        def generate_until(self, requests, disable_tqdm=False):
+            if len(self.calls) == 12:
+                raise KeyboardInterrupt
+            return super().generate_until(requests)
+
+    def with_cache(model):
+        return ended(["cora±0.1"], model=CachingLM(model, str(tmp_path / "cache_rank0.db")))[0]
+
+    undisturbed, whole = ended(["cora±0.1"])
+    killed, resumed = Killed(8), Moody(8)
+    with pytest.raises(KeyboardInterrupt):
+        with_cache(killed)
+    results = with_cache(resumed)
+    assert scores(results, "cora_local") == scores(undisturbed, "cora_local")
+    assert signature_of(results, "cora_local") == signature_of(undisturbed, "cora_local")
+    assert sorted(killed.asked + resumed.asked) == sorted(whole.asked)
+    assert 0 < len(killed.asked) < len(whole.asked)
 
 
 def test_large_batches_are_filled(ended):

@@ -1,6 +1,5 @@
 """Standard errors, the bootstrap and confidence intervals: published values, values by hand, and properties."""
 
-from collections.abc import Sequence
 from math import inf, sqrt
 
 import numpy as np
@@ -60,7 +59,6 @@ def test_the_samples_do_not_depend_on_how_many_are_drawn_at_once():
     assert (first == [np.bincount(row, minlength=3_000)[:5] for row in drawn]).all()
 
 
-Rows = Sequence[Sequence[float]]
 SHARES = (0.0, 0.05, 0.1, 0.5, 0.9, 1.0)
 
 

@@ -60,16 +60,16 @@ def test_influences_agree_with_leaving_a_question_out(probe):
     kept = {name for name, estimate in whole.items() if estimate.influence is not None}
     assert len(kept) > 5
     chosen = {name: metric for name, metric in chosen.items() if any(key.split()[0] == name for key in kept)}
-    changes = {name: [] for name in kept}
+    changes, left_out = {name: [] for name in kept}, range(0, QUESTIONS, 2)
     with without_errors():
-        for place in range(QUESTIONS):
+        for place in left_out:
             rest = estimates(chosen, resampled(table, np.delete(np.arange(QUESTIONS), place)))
             for name in kept:
                 # The factor N - 1 is exact for a mean.
                 without = rest[name].value if name in rest else np.nan
                 changes[name].append((QUESTIONS - 1) * (whole[name].value - without))
     for name in kept:
-        change, influence = np.array(changes[name]), whole[name].influence
+        change, influence = np.array(changes[name]), whole[name].influence[left_out]
         if np.isnan(change).any():  # undefined without this question
             assert isnan(whole[name].stderr) or np.isnan(change).sum() == 1, name
             continue

@@ -110,9 +110,6 @@ def test_one_question_has_a_value_and_no_error(name):
     assert isnan(estimate.stderr)
 
 
-Errors = dict[str, tuple[Estimate, float]]
-
-
 def _both_errors(found, *answers):
     """Each estimate with its bootstrapped error; of 400 samples, whose error is 1 / sqrt(800) = 3.5%."""
     rng, count = np.random.default_rng(0), len(answers[0].sizes)

@@ -1,7 +1,6 @@
 """The test of letter preference: values by hand, an oracle, its level and its power."""
 
 import random
-from collections.abc import Callable
 from itertools import product
 from math import isnan, sqrt
 
@@ -15,9 +14,6 @@ from lm_eval_cora.questions.question import Question
 from lm_eval_cora.variants.order import order
 from tests.support import oracles_score as oracles
 from tests.support.tables import A, B, asked, hits, table_of
-
-Picks = Callable[[random.Random, int, int], Callable[[tuple[int, ...]], int | None]]
-"""Makes a model of one question, from the number of options and the right one: printed options -> letter."""
 
 
 def answers(model, orders, questions, options, seed=0, invalid=0, last=0):

@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from lm_eval_cora.errors import UserError
@@ -8,8 +6,6 @@ from lm_eval_cora.questions.columns import Field, find_column
 from lm_eval_cora.questions.question import MissingColumn, UnusableQuestion
 from tests.support.messages import tells
 from tests.support.rows import LOCAL, collected, mine, question_of, refused
-
-Rows = list[dict[str, Any]]
 
 
 def test_parts_under_their_usual_names():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lm_eval_cora.api import score
@@ -232,7 +232,6 @@ def without_options(record):
 
 
 @given(st.integers(0, 10_000), st.booleans())
-@settings(max_examples=50, deadline=None)
 def test_any_file(tmp_path_factory, seed, printed):
     asked = [[replace(one, followed=None) for one in records] for records in few_questions("divergent", seed)]
     assume(max(map(len, asked)) > 1)

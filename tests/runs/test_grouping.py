@@ -14,7 +14,6 @@ from tests.support.messages import tells, user_error
 from tests.support.names import probe_of
 from tests.support.written import (
     DEMO,
-    Written,
     check_numbers,
     copied,
     edit_results,
@@ -25,8 +24,6 @@ from tests.support.written import (
     varied,
     write,
 )
-
-Demo = dict[str, Written]
 
 
 @pytest.mark.parametrize("task", DEMO)

@@ -16,7 +16,6 @@ from lm_eval_cora.runs.grouping import read_runs
 from tests.support.messages import tells
 from tests.support.shown import marked, scores_as_csv
 from tests.support.written import (
-    Written,
     as_harness,
     check_numbers,
     copied,
@@ -31,7 +30,6 @@ from tests.support.written import (
 )
 
 TASK = "cora_demo_order"
-Demo = dict[str, Written]
 
 
 def named(written, name, digest):

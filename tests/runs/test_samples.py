@@ -15,10 +15,9 @@ from lm_eval_cora.runs.samples import SamplesByFilter, SamplesReaders, read_part
 from tests.support import simulated
 from tests.support.messages import tells, user_error
 from tests.support.shown import scores_as_csv
-from tests.support.written import Written, check_numbers, copied, edit, everything, lines_of, put, save, the_run
+from tests.support.written import check_numbers, copied, edit, everything, lines_of, put, save, the_run
 
 ORDERS = 5  # variants per question of the probe `order`, which most of these tests use because it has the fewest
-Demo = dict[str, Written]
 
 
 # ---- lines that are not samples

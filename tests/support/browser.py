@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    pass
 
 
 @contextmanager
-def launched() -> Iterator[Browser]:
+def launched():
     """Start the browser; skip the test if there is none. While it runs, no other test can run an event loop."""
     api = pytest.importorskip("playwright.sync_api")
     names = ("chromium", "chromium-browser", "google-chrome")
@@ -46,16 +44,16 @@ CUT_OFF = """() => [...document.querySelectorAll("svg.chart")].flatMap((svg) => 
 
 
 @contextmanager
-def opened(browser: Browser, file: Path, width: int = 1280, scheme: str = "light") -> Iterator[Page]:
+def opened(browser, file, width=1280, scheme="light"):
     """Open a page; fail if it logs anything, runs an injected script or requests another file."""
     context = browser.new_context(
         viewport={"width": width, "height": 900 if width > 800 else 740},
-        color_scheme=scheme,  # type: ignore[arg-type]
+        color_scheme=scheme,
         reduced_motion="reduce",
     )
     page = context.new_page()
     page.set_default_timeout(600_000)
-    complaints: list[str] = []
+    complaints = []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on(
@@ -68,7 +66,7 @@ def opened(browser: Browser, file: Path, width: int = 1280, scheme: str = "light
     context.close()
 
 
-def as_opened(page: Page) -> None:
+def as_opened(page):
     """Fold what was folded when the page was opened, and go to its top. Opening it again takes much longer."""
     page.emulate_media(media="screen")
     page.evaluate(

@@ -8,7 +8,6 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 from unittest.mock import patch
 
 import lm_eval.models  # noqa: F401  # before another is registered: else the harness takes that for all there are
@@ -32,12 +31,12 @@ class KnowsSome(Simulated):
 
     built: list[KnowsSome] = []  # noqa: RUF012  # emptied before each test
 
-    def __init__(self, skill: str = "some", **more: Any) -> None:
+    def __init__(self, skill="some", **more):
         super().__init__(knows)
         self.skill, self.more = skill, more
         type(self).built.append(self)
 
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+    def generate_until(self, requests, disable_tqdm=False):
         if self.skill == "none":
             raise RuntimeError("out of memory")
         if self.skill == "stopped":
@@ -47,7 +46,7 @@ class KnowsSome(Simulated):
         self.prompts += [request.args[0] for request in requests]
         return [self._say(request.doc, request.args[0]) for request in requests]
 
-    def _say(self, doc: dict[str, Any], prompt: str) -> str:
+    def _say(self, doc, prompt):
         if "question_id" not in doc:
             return "2"
         luck = draw(10, prompt)
@@ -67,29 +66,29 @@ class Ran:
     models: list[KnowsSome] = field(default_factory=list)
 
     @property
-    def prompts(self) -> list[str]:
+    def prompts(self):
         (model,) = self.models
         return model.prompts
 
     @property
-    def file(self) -> dict[str, Any]:
+    def file(self):
         (path,) = self.folder.rglob("results_*.json")
         found = json.loads(path.read_text())
         return {key: found[key] for key in found if key != "date" and "time" not in key}
 
     @property
-    def results(self) -> Any:
+    def results(self):
         return self.file["results"]
 
-    def samples(self, task: str = "cora_demo") -> list[dict[str, Any]]:
+    def samples(self, task="cora_demo"):
         (path,) = self.folder.rglob(f"samples_{task}_2*.jsonl")
         return [json.loads(line) for line in path.read_text().splitlines()]
 
-    def signature(self, task: str = "cora_demo") -> list[str]:
-        return self.file["configs"][task]["metadata"]["signature"].split("|")  # type: ignore[no-any-return]
+    def signature(self, task="cora_demo"):
+        return self.file["configs"][task]["metadata"]["signature"].split("|")
 
     @property
-    def header(self) -> str:
+    def header(self):
         (line,) = [line for line in self.out.splitlines() if "gen_kwargs: (" in line]
         return line
 
@@ -101,8 +100,8 @@ class Commands:
     folder: Path
     capsys: pytest.CaptureFixture[str]
 
-    def plain(self, *arguments: object, **options: Any) -> Ran:
-        def command(texts: list[str]) -> int:
+    def plain(self, *arguments, **options):
+        def command(texts):
             with patch("sys.argv", ["lm_eval", *texts]):
                 cli = HarnessCLI()
                 cli.execute(cli.parse_args())
@@ -110,10 +109,10 @@ class Commands:
 
         return self._run(command, arguments, **options)
 
-    def ours(self, *arguments: object, **options: Any) -> Ran:
+    def ours(self, *arguments, **options):
         return self._run(main, arguments, **options)
 
-    def _run(self, command, arguments, tasks="cora_demo", model=NAME, questions=4, include=TASKS) -> Ran:  # type: ignore
+    def _run(self, command, arguments, tasks="cora_demo", model=NAME, questions=4, include=TASKS):
         folder = Path(mkdtemp(prefix="out", dir=self.folder))
         common = ["run", "--model", model, "--tasks", tasks, "--include_path", include]
         common += ["--output_path", folder, "--log_samples"]

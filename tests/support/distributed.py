@@ -13,10 +13,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from lm_eval.api.model import LM
 
@@ -35,11 +33,8 @@ OPINIONS = "8"
 NOTATIONS = (r"\boxed{x + 1}", r"\boxed{1 + x}", r"\boxed{7}", r"\boxed{\sqrt{49}}", r"\boxed{\frac{14}{2}}", "none")
 """Responses to a prompt that asks for a box: two answers in several notations, and no answer."""
 
-Run = Mapping[str, Any]
-"""A task, its options, further arguments of simple_evaluate, and under `early` the parameters of `stop_early`."""
 
-
-def draw(n: int, *key: str) -> int:
+def draw(n, *key):
     """A number below n from a hash of texts, which is the same in every process."""
     return int.from_bytes(hashlib.sha256(json.dumps(key).encode()).digest(), "big") % n
 
@@ -51,14 +46,14 @@ class Hashing(LM):
     mind or says nothing that can be read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.asked = 0
         self.padding = 0
-        self.questions: list[str] = []
+        self.questions = []
 
     # ---- the interface of a rank, as in the harness' transformers back end, without accelerate
-    def join(self, rank: int, ranks: int, store: Path) -> None:
+    def join(self, rank, ranks, store):
         from torch import distributed
 
         # If a process ends, the others must not wait for half an hour, which is gloo's default.
@@ -67,14 +62,14 @@ class Hashing(LM):
         )
         self._rank, self._world_size, self._device = rank, ranks, "cpu"
 
-    def leave(self) -> None:
+    def leave(self):
         from torch import distributed
 
         # Without this, Python sometimes aborts at exit, in a thread of gloo that still runs.
         distributed.barrier()
         distributed.destroy_process_group()
 
-    def all_gather(self, tensor: Any) -> Any:
+    def all_gather(self, tensor):
         if self.world_size == 1:
             return tensor
         import torch
@@ -83,34 +78,34 @@ class Hashing(LM):
         torch.distributed.all_gather(everyone, tensor)
         return torch.stack(everyone)
 
-    def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
+    def gather_object(self, obj, dst=0):
         if self.world_size == 1:
             return [obj]
         from torch import distributed
 
-        everyone: list[Any] | None = [None] * self.world_size if self.rank == dst else None
+        everyone = [None] * self.world_size if self.rank == dst else None
         distributed.gather_object(obj, everyone, dst=dst)
         return everyone
 
-    def barrier(self) -> None:
+    def barrier(self):
         if self.world_size > 1:
             from torch import distributed
 
             distributed.barrier()
 
     # ---- answers
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+    def generate_until(self, requests, disable_tqdm=False):
         return self._answer("generate_until", requests, self._write, "")
 
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+    def loglikelihood(self, requests, disable_tqdm=False):
         return self._answer("loglikelihood", requests, self._score, (0.0, True))
 
-    def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
+    def loglikelihood_rolling(self, requests):
         raise AssertionError("no form asks for this")
 
-    def _answer(self, kind: str, requests: list[Any], rule: Any, to_padding: Any) -> list[Any]:
-        answers: list[Any] = []
-        seen: set[int] = set()
+    def _answer(self, kind, requests, rule, to_padding):
+        answers = []
+        seen = set()
         for request in requests:
             self.asked += 1
             self.questions.append(request.doc.get("question_id", ""))
@@ -125,7 +120,7 @@ class Hashing(LM):
             self.cache_hook.add_partial(kind, request.args, answers[-1])
         return answers
 
-    def _write(self, prompt: str, _: Any) -> str:
+    def _write(self, prompt, _):
         if r"\boxed{" in prompt:
             return NOTATIONS[draw(len(NOTATIONS), prompt)]
         choices = [line for line in prompt.splitlines() if line[1:3] == ". "]
@@ -135,13 +130,13 @@ class Hashing(LM):
             return choices[draw(len(choices), prompt, "any")][0]
         return min(choices, key=lambda choice: draw(2**64, choice[3:], OPINIONS))[0]
 
-    def _score(self, context: str, continuation: str) -> tuple[float, bool]:
+    def _score(self, context, continuation):
         # Only seven values, so that there are ties.
         value = draw(7, context, continuation)
         return -value / 4, value == 0
 
 
-def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
+def evaluate(run, model):
     """The results of a run as JSON types; None on all ranks but the first. If all ranks refuse it, their errors."""
     try:
         return _evaluate(run, model)
@@ -150,7 +145,7 @@ def evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
         return None if errors is None else {"errors": errors}
 
 
-def _evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
+def _evaluate(run, model):
     task, asked, padding = run["task"], model.asked, model.padding
     asking = stop_early(model, **{"stop": None, **run["early"]}) if "early" in run else model
     results = evaluated(asking, task, run["options"], **run.get("arguments", {}))
@@ -171,18 +166,17 @@ def _evaluate(run: Run, model: Hashing) -> dict[str, Any] | None:
         "requests": requests,
         "questions": questions,
     }
-    loaded: dict[str, Any] = json.loads(json.dumps(outcome))
-    return loaded
+    return json.loads(json.dumps(outcome))
 
 
-def outcomes_alone(runs: Mapping[Any, Run]) -> dict[Any, dict[str, Any]]:
+def outcomes_alone(runs):
     """The results of runs in this process."""
     outcomes = {case: evaluate(run, Hashing()) for case, run in runs.items()}
     assert None not in outcomes.values()
-    return outcomes  # type: ignore[return-value]
+    return outcomes
 
 
-def outcomes_together(runs: Mapping[Any, Run], folder: Path, ranks: int) -> dict[Any, dict[str, Any]]:
+def outcomes_together(runs, folder, ranks):
     """The results in real processes, one per rank. Starting one takes seconds, so each is started once for all runs."""
     (folder / "runs.json").write_text(json.dumps(list(runs.values())), encoding="utf-8")
     command = [sys.executable, "-m", "tests.support.distributed"]
@@ -190,7 +184,7 @@ def outcomes_together(runs: Mapping[Any, Run], folder: Path, ranks: int) -> dict
     command += ["--ranks", str(ranks), "--store", str(folder)]
     files = [folder / f"stderr{rank}.txt" for rank in range(ranks)]  # a pipe that nobody reads would fill up
     deadline = time.monotonic() + SECONDS
-    processes: list[subprocess.Popen[bytes]] = []
+    processes = []
     try:
         for rank, file in enumerate(files):
             environment = {
@@ -218,7 +212,7 @@ def outcomes_together(runs: Mapping[Any, Run], folder: Path, ranks: int) -> dict
     return dict(zip(runs, found, strict=True))
 
 
-def main() -> None:
+def main():
     """Run as one rank."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path)

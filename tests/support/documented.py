@@ -29,11 +29,9 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
 
-from tests.support.markdown import Block, blocks
+from tests.support.markdown import blocks
 
 RUN = ("bash", "console", "python")
 MARK = re.compile(r"(?P<how>run as|run|not run)(?:: (?P<rest>.+))?", re.DOTALL)
@@ -47,7 +45,7 @@ class WrongOutput(Exception):
     """A block printed something else than the page says."""
 
 
-def complaint(block: Block) -> str:
+def complaint(block):
     """Why a block cannot be on a page; empty if it can."""
     if not block.language:
         return "name the language of the block after the fence; do not indent a block"
@@ -63,15 +61,15 @@ def complaint(block: Block) -> str:
     return ""
 
 
-def runs(block: Block) -> bool:
+def runs(block):
     """Whether a block is run as it is."""
     return block.language in RUN and (MARK.fullmatch(block.comment) or {"how": ""})["how"] == "run"
 
 
-def run(page: Path) -> None:
+def run(page):
     """Run the blocks of a page. The place of one that fails is printed."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    printed: str | None = None
+    names = {"__name__": "__main__"}
+    printed = None
     for block in blocks(page.read_text()):
         with _named(f"{page.name}:{block.line}", block.code):
             if block.language == "text" and block.is_output and printed is not None:
@@ -84,7 +82,7 @@ def run(page: Path) -> None:
 
 
 @contextlib.contextmanager
-def _named(place: str, code: str) -> Iterator[None]:
+def _named(place, code):
     try:
         yield
     except BaseException:
@@ -92,7 +90,7 @@ def _named(place: str, code: str) -> Iterator[None]:
         raise
 
 
-def python(block: Block, names: dict[str, Any]) -> str:
+def python(block, names):
     """Run a block of Python, and return what it prints."""
     printed = io.StringIO()
     if ">>> " in block.code:
@@ -107,18 +105,18 @@ def python(block: Block, names: dict[str, Any]) -> str:
     return printed.getvalue()
 
 
-def shell(block: Block) -> str:
+def shell(block):
     """Run a block of a shell, and return what it prints."""
     if block.language == "bash":
         return command(block.code)
     for part in re.split(r"^\$ ", block.code, flags=re.MULTILINE)[1:]:
         # A line that ends in a backslash goes on in the next one.
-        line, output = re.fullmatch(r"((?:.*\\\n)*.*\n?)((?:.*\n?)*)", part).groups()  # type: ignore[union-attr]
+        line, output = re.fullmatch(r"((?:.*\\\n)*.*\n?)((?:.*\n?)*)", part).groups()
         compare(output, command(line))
     return ""
 
 
-def command(text: str) -> str:
+def command(text):
     """Run a text as a shell does, and return what it prints. Ends with the first command that fails."""
     printed = []
     for statement in STATEMENT.findall(text):
@@ -135,7 +133,7 @@ def command(text: str) -> str:
     return "".join(printed)
 
 
-def plain_commands(text: str) -> list[list[str]] | None:
+def plain_commands(text):
     """The arguments of the commands in a text, if they are all ours or the harness' and need nothing of a shell.
 
     Example:
@@ -155,33 +153,33 @@ def plain_commands(text: str) -> list[list[str]] | None:
     return found if is_plain and not set("$*?~`") & set(text) else None
 
 
-def in_bash(text: str) -> tuple[int, str, str]:
+def in_bash(text):
     """Run a text in bash: status, output, errors."""
     found = subprocess.run(["bash", "-euo", "pipefail", "-c", text], capture_output=True, encoding="utf-8", check=False)
     return found.returncode, found.stdout, found.stderr
 
 
-def in_fork(words: list[str]) -> tuple[int, str, str]:
+def in_fork(words):
     """Run a command in a process with the harness imported: status, output, errors."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
         status = forked(lambda: PROGRAMS[words[0]](words), out.fileno(), error.fileno())
         return status, from_start(out), from_start(error)
 
 
-def from_start(file: IO[bytes]) -> str:
+def from_start(file):
     """The whole text of a file that another process wrote."""
     file.seek(0)
     return file.read().decode()
 
 
-def forked(action: Callable[[], object], out: int, error: int) -> int:
+def forked(action, out, error):
     """Do something in a copy of this process, with other streams, and return its exit status."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    status: object = 1
+    status = 1
     try:
         os.dup2(out, 1)
         os.dup2(error, 2)
@@ -198,14 +196,14 @@ def forked(action: Callable[[], object], out: int, error: int) -> int:
         os._exit(status if isinstance(status, int) else 1)
 
 
-def _ours(words: list[str]) -> int:
+def _ours(words):
     from lm_eval_cora.cli import main
 
     sys.argv = words
     return main(words[1:])
 
 
-def _harness(words: list[str]) -> None:
+def _harness(words):
     from lm_eval._cli import HarnessCLI
 
     sys.argv = words
@@ -220,16 +218,16 @@ MODULES = (
 )
 """What commands import."""
 
-PROGRAMS: dict[str, Callable[[list[str]], object]] = {"lm-eval-cora": _ours, "lm_eval": _harness, "lm-eval": _harness}
+PROGRAMS = {"lm-eval-cora": _ours, "lm_eval": _harness, "lm-eval": _harness}
 
 
-def compare(expected: str, got: str) -> None:
+def compare(expected, got):
     """Refuse another output than the page has."""
     if not doctest.OutputChecker().check_output(expected.strip() + "\n", got.strip() + "\n", OUTPUT):
         raise WrongOutput(f"The page says:\n{expected}\nThe block prints:\n{got}")
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments):
     """Run pages, each in its folder."""
     gc.disable()
     import_harness()
@@ -250,7 +248,7 @@ def main(arguments: list[str]) -> None:
                     file.truncate(0)
 
 
-def import_harness() -> None:
+def import_harness():
     """Import what all commands need, and leave out what takes longer than the commands.
 
     The harness looks for our tasks only: its own take half a minute. It does not ask pip for all versions.

@@ -2,12 +2,10 @@
 
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lm_eval_cora.runs.files import find_files, grouped, with_all_notes
-from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.other_tasks import newest_documents
 from tests.support.simulated import run
 from tests.support.written import lines_of, put, save
@@ -78,10 +76,10 @@ def number_of_words(items):
 """
 
 
-def answers(salt: str) -> Callable[[dict[str, Any]], str]:
+def answers(salt):
     """A model that often says the letter of the answer, sometimes another one or a sentence."""
 
-    def say(doc: dict[str, Any]) -> str:
+    def say(doc):
         dice = random.Random(f"{salt} {doc['row']}")
         letter = dice.choice([doc["answer"], *"ABCD"])
         return letter if dice.random() < 0.7 else f"The answer is {letter}"
@@ -89,7 +87,7 @@ def answers(salt: str) -> Callable[[dict[str, Any]], str]:
     return say
 
 
-def write_tasks(folder: Path) -> Path:
+def write_tasks(folder):
     """Write the files of the tasks and of their documents."""
     dice = random.Random(0)
     golds = [dice.randrange(4) for _ in range(DOCUMENTS)]
@@ -105,7 +103,7 @@ def write_tasks(folder: Path) -> Path:
     return folder
 
 
-def run_tasks(tasks: Path, folder: Path, salt: str, **arguments: Any) -> Path:
+def run_tasks(tasks, folder, salt, **arguments):
     """Run the tasks, write what the harness writes with `--log_samples`, and return the folder of the model."""
     results = run(answers(salt), [*_TASKS], include_path=tasks, bootstrap_iters=0, **arguments)
     save(folder, results, f"org/{salt}")
@@ -122,7 +120,7 @@ class Models(NamedTuple):
     other_shots: Path
 
 
-def run_models(folder: Path) -> Models:
+def run_models(folder):
     """Run the tasks with all models and settings."""
     tasks = write_tasks(folder / "tasks")
     return Models(
@@ -134,17 +132,17 @@ def run_models(folder: Path) -> Models:
     )
 
 
-def samples_of(folder: Path, task: str = "tiny_written") -> Path:
+def samples_of(folder, task="tiny_written"):
     (found,) = folder.glob(f"samples_{task}_*.jsonl")
     return found
 
 
-def results_of(folder: Path) -> Path:
+def results_of(folder):
     (found,) = folder.glob("results_*.json")
     return found
 
 
-def change_results(folder: Path, *keys: str, value: Any) -> None:
+def change_results(folder, *keys, value):
     """Set a value inside the results file."""
     path = results_of(folder)
     whole = json.loads(path.read_text())
@@ -155,18 +153,18 @@ def change_results(folder: Path, *keys: str, value: Any) -> None:
     path.write_text(json.dumps(whole))
 
 
-def documents_in(path: Path) -> list[Run]:
+def documents_in(path):
     return with_all_notes(map(newest_documents, grouped(find_files(path))))
 
 
-def run_of(path: Path, name: str = "tiny_written", part: str = "strict") -> Run:
+def run_of(path, name="tiny_written", part="strict"):
     (found,) = (run for run in documents_in(path) if (run.name, run.part) == (name, part))
     return found
 
 
-def told(run: Run) -> str:
+def told(run):
     return "\n".join(run.notes)
 
 
-def values_of(folder: Path, metric: str, part: str = "strict") -> list[float]:
+def values_of(folder, metric, part="strict"):
     return [line[metric] for line in lines_of(samples_of(folder)) if line["filter"] == part]

@@ -1,6 +1,5 @@
 """Runs as the harness writes them, for tests of the export."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +17,7 @@ HOSTILE = [
 ]
 
 
-def hostile(doc: dict[str, Any]) -> str:
+def hostile(doc):
     """The lines after the letter."""
     return f"{knows(doc)}\n{HOSTILE[doc['ordinal'] % len(HOSTILE)]}"
 
@@ -26,10 +25,10 @@ def hostile(doc: dict[str, Any]) -> str:
 class KnowsOne:
     """Right in every variant of the first question; empty responses to the others."""
 
-    def __init__(self) -> None:
-        self.known: str | None = None
+    def __init__(self):
+        self.known = None
 
-    def __call__(self, doc: dict[str, Any]) -> str:
+    def __call__(self, doc):
         self.known = self.known or doc["question_id"]
         return hostile(doc) if doc["question_id"] == self.known else ""
 
@@ -44,13 +43,7 @@ class Exported(NamedTuple):
     rows: list[dict[str, Any]]
 
 
-def cut(folder: Path, lines: int) -> None:
-    """Keep the first lines of the samples file below a folder."""
-    (path,) = folder.rglob("samples_*.jsonl")
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
-
-
-def is_valid(files: Sequence[Path]) -> bool:
+def is_valid(files):
     """Whether the published package of Every Eval Ever accepts files, where it is installed (`nox -s schema`)."""
     if find_spec("every_eval_ever") is None:
         return True
@@ -59,7 +52,7 @@ def is_valid(files: Sequence[Path]) -> bool:
     return bool(main([*map(str, files)]) != 1)  # 2 is a warning: a model without a developer in its name
 
 
-def asked_from(run: Run, **benchmark: Any) -> Run:
+def asked_from(run, **benchmark):
     """The run, with another source of its questions in the results file."""
     config = {**run.config, "benchmark": {"name": "some", **benchmark}}
     return replace(run, results={**run.results, "configs": {run.name: config}})

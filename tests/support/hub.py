@@ -1,64 +1,59 @@
 """Made-up rows of every benchmark, in a folder where `load_dataset("owner/name")` finds them."""
 
-from collections.abc import Callable, Mapping
 from functools import cache, partial
-from pathlib import Path
-from typing import Any
 
 import datasets
 
 from lm_eval_cora.questions.adapters import SUBSETS
 from lm_eval_cora.questions.question import LETTERS
 
-Row = dict[str, Any]
 
-
-def right_answer(question: str) -> str:
+def right_answer(question):
     """The answer to a made-up stem, from the text alone and independent of the adapter."""
     return str(int(question.rpartition("follows ")[2].partition("?")[0]) + 1)
 
 
-def options(number: int, count: int) -> tuple[list[str], int]:
+def options(number, count):
     """Numbers around `number`, and the position of its successor, which differs between numbers."""
     right = number % count
     return [str(number + 1 + index - right) for index in range(count)], right
 
 
-def labelled(choices: list[str], right: int, labels: str = LETTERS) -> Row:
+def labelled(choices, right, labels=LETTERS):
     """The columns of ARC and its like."""
     labels = labels[: len(choices)]
     return {"choices": {"text": choices, "label": list(labels)}, "answerKey": labels[right]}
 
 
-def distractors(choices: list[str], right: int, column: str) -> Row:
+def distractors(choices, right, column):
     """A column for each wrong option, numbered from 1."""
     wrong = [choice for choice in choices if choice != choices[right]]
     return {f"{column}{place}": choice for place, choice in enumerate(wrong, start=1)}
 
 
-def stem(topic: str, number: int) -> str:
+def stem(topic, number):
     return f"In {topic}, which number follows {number}?"
 
 
-def mmlu(number: int, split: str) -> Row:
+def mmlu(number, split):
     subject = ("astronomy", "marketing")[number % 2]
     choices, right = options(number, 4)
     return {"question": stem(f"{split} {subject}", number), "subject": subject, "choices": choices, "answer": right}
 
 
-def arc(number: int, split: str) -> Row:
+def arc(number, split):
     columns = labelled(*options(number, 3 + number % 3), LETTERS if number % 2 else "12345")
     return {"id": f"{split}_{number}", "question": stem(split, number), **columns}
 
 
-def truthfulqa(number: int, split: str) -> Row:
+def truthfulqa(number, split):
     choices, right = options(number, 2 + number % 12)
     ordered = [choices[right], *(choice for choice in choices if choice != choices[right])]
     targets = {"choices": ordered, "labels": [1] + [0] * (len(ordered) - 1)}
     return {"question": stem(split, number), "mc1_targets": targets, "mc2_targets": targets}
 
 
-def medqa(number: int, split: str) -> Row:
+def medqa(number, split):
     choices, right = options(number, 5)
     pairs = [{"key": letter, "value": choice} for letter, choice in zip("ABCDE", choices, strict=True)]
     return {
@@ -70,14 +65,14 @@ def medqa(number: int, split: str) -> Row:
     }
 
 
-def medmcqa(number: int, split: str) -> Row:
+def medmcqa(number, split):
     choices, right = options(number, 4)
     named = dict(zip(("opa", "opb", "opc", "opd"), choices, strict=True))
     row = {"id": f"{split}-uuid-{number}", "question": stem(split, number), **named, "cop": right}
     return {**row, "choice_type": "single", "exp": None, "subject_name": ("Anatomy", "Dental")[number % 2]}
 
 
-def mmlu_pro(number: int, split: str) -> Row:
+def mmlu_pro(number, split):
     choices, right = options(number, 3 + number % 8)
     return {
         "question_id": number + 1000 * (split == "validation"),
@@ -91,7 +86,7 @@ def mmlu_pro(number: int, split: str) -> Row:
     }
 
 
-def agieval(number: int, subset: str) -> Row:
+def agieval(number, subset):
     choices, right = options(number, 4 if subset.startswith(("sat", "logiqa")) else 5)
     printed = [f"({letter}){choice}" for letter, choice in zip(LETTERS, choices, strict=False)]
     query = (
@@ -101,16 +96,16 @@ def agieval(number: int, subset: str) -> Row:
     return {"query": f"{passage}Q: {query} the answer is", "choices": printed, "gold": [right]}
 
 
-def openbookqa(number: int, split: str) -> Row:
+def openbookqa(number, split):
     return {"id": f"{split}-{number}", "question_stem": stem(split, number), **labelled(*options(number, 4))}
 
 
-def commonsense_qa(number: int, split: str) -> Row:
+def commonsense_qa(number, split):
     columns = {"question": stem(split, number), "question_concept": "number", **labelled(*options(number, 5))}
     return {"id": f"{split}{number:032x}", **columns}
 
 
-def sciq(number: int, split: str) -> Row:
+def sciq(number, split):
     choices, right = options(number, 4)
     return {
         "question": stem(split, number),
@@ -120,7 +115,7 @@ def sciq(number: int, split: str) -> Row:
     }
 
 
-def gpqa(number: int, split: str) -> Row:
+def gpqa(number, split):
     choices, right = options(number, 4)
     return {
         "Question": stem(split, number),
@@ -131,7 +126,7 @@ def gpqa(number: int, split: str) -> Row:
     }
 
 
-def mmlu_redux(number: int, split: str) -> Row:
+def mmlu_redux(number, split):
     choices, right = options(number, 4)
     kind = "wrong_groundtruth" if number % 4 == 3 else "ok"
     return {
@@ -145,7 +140,7 @@ def mmlu_redux(number: int, split: str) -> Row:
     }
 
 
-def global_mmlu(number: int, split: str) -> Row:
+def global_mmlu(number, split):
     choices, right = options(number, 4)
     subject = ("astronomy", "marketing")[number % 2]
     return {
@@ -158,7 +153,7 @@ def global_mmlu(number: int, split: str) -> Row:
     }
 
 
-def race(number: int, split: str) -> Row:
+def race(number, split):
     choices, right = options(number, 4)
     return {
         "example_id": f"high{number // 2}.txt",
@@ -169,7 +164,7 @@ def race(number: int, split: str) -> Row:
     }
 
 
-def medxpertqa(number: int, split: str) -> Row:
+def medxpertqa(number, split):
     choices, right = options(number, 10)
     lettered = dict(zip(LETTERS, choices, strict=False))
     printed = " ".join(f"({letter}) {choice}" for letter, choice in lettered.items())
@@ -195,7 +190,7 @@ SUBJECTS = {
 }
 
 
-def math(number: int, split: str, subject: str) -> Row:
+def math(number, split, subject):
     return {
         "problem": stem(f"{split} {subject}", number),
         "level": f"Level {1 + number % 5}",
@@ -204,7 +199,7 @@ def math(number: int, split: str, subject: str) -> Row:
     }
 
 
-SETS: dict[str, tuple[str, dict[str, int], Callable[[int, str], Row]]] = {
+SETS = {
     "cais/mmlu": ("all", {"test": 8, "dev": 10}, mmlu),
     "allenai/ai2_arc": ("ARC-Challenge", {"test": 6, "train": 30}, arc),
     "truthfulqa/truthful_qa": ("multiple_choice", {"validation": 12}, truthfulqa),
@@ -225,7 +220,7 @@ SETS: dict[str, tuple[str, dict[str, int], Callable[[int, str], Row]]] = {
 """Configuration, rows per split, and maker of a row, by id."""
 
 
-NEEDED: dict[str, dict[str, Any]] = {
+NEEDED = {
     "global_mmlu": {"config": "de"},
     "mmlu_redux": {"config": ["anatomy", "virology"]},
     "hub": {"hub": "allenai/openbookqa", "config": "main", "split": "test", "question": "question_stem"}
@@ -235,13 +230,13 @@ NEEDED: dict[str, dict[str, Any]] = {
 
 
 @cache
-def rows_in(folder: Path) -> Callable[..., list[Row]]:
+def rows_in(folder):
     """A `load_dataset` for tests in a folder that reads each split once: opening one takes longer than its rows."""
     load = datasets.load_dataset
     return cache(lambda *named, **options: list(load(*named, **options)))
 
 
-def make_hub(folder: Path) -> None:
+def make_hub(folder):
     """Write all data sets below a folder."""
     _write(folder / "Idavidrein/gpqa", dict.fromkeys(("gpqa_main", "gpqa_diamond"), gpqa), {"train": 4})
     redux = dict.fromkeys(NEEDED["mmlu_redux"]["config"], mmlu_redux)
@@ -252,7 +247,7 @@ def make_hub(folder: Path) -> None:
     _write(folder / "EleutherAI/hendrycks_math", makers, {"test": 3, "train": 3})
 
 
-def _write(folder: Path, makers: Mapping[str, Callable[[int, str], Row]], splits: Mapping[str, int]) -> None:
+def _write(folder, makers, splits):
     """Write a data set whose configurations have the same splits."""
     lines = []
     for config, make in makers.items():

@@ -1,9 +1,7 @@
 """Read the task files of the checkout and the questions of the package only once."""
 
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Any
 from unittest.mock import patch
 
 from lm_eval.tasks import _factory, _index
@@ -22,15 +20,15 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 @contextmanager
-def reading_task_files_once() -> Iterator[None]:
+def reading_task_files_once():
     """Read each task file of the checkout once, find them once, and read the questions of the package once.
 
     That takes half the time of a short run. The harness copies what it read before it changes it; a question is frozen.
     """
-    known: dict[Any, Any] = {}
+    known = {}
 
-    def once(read: Callable[..., Any], key_of: Callable[[Any], object]) -> Callable[..., Any]:
-        def kept(given: Any, *more: Any, **options: Any) -> Any:
+    def once(read, key_of):
+        def kept(given, *more, **options):
             if not (key := key_of(given)):
                 return read(given, *more, **options)
             if (whole := (read, key, *sorted(options.items()))) not in known:

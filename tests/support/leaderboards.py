@@ -3,7 +3,6 @@
 import json
 from math import sqrt
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from lm_eval_cora.metrics.estimate import Estimate
@@ -14,14 +13,14 @@ SIGNATURE = "cora|task:{task}@1|data:1a2b3c4d|probe:divergent|form:generate|read
 HOSTILE = '=<img src=x onerror=window.hacked=1>"\u202e{{ 7 * 7 }}</script><script>window.hacked=1</script>'
 
 
-def entry(model: str, cora: float, *, shots: int = 0, asked: str = "", task: str = "cora_x", **changes: Any) -> Run:
+def entry(model, cora, *, shots=0, asked="", task="cora_x", **changes):
     """A run of 100 questions with scores only."""
     values = {"cora": Estimate(cora, sqrt(cora * (1 - cora) / 99)), "mcqa": Estimate(min(1.0, cora + 0.1), 0.05)}
     known = {
         "estimates": changes.pop("scores", values),
         "higher": changes.pop("higher", {}),
     }
-    given: dict[str, Any] = {
+    given = {
         "model": model,
         "name": task,
         "files": (Path(f"{model}.json"),),
@@ -35,7 +34,7 @@ def entry(model: str, cora: float, *, shots: int = 0, asked: str = "", task: str
     return Run(**{**given, **changes})
 
 
-def record(model: str, scores: dict[str, float], *, shots: int = 0, error: float = 0.02) -> dict[str, Any]:
+def record(model, scores, *, shots=0, error=0.02):
     """A record as `export` writes it, with what a leaderboard reads: the CoRA of some tasks."""
     return {
         "schema_version": "0.3.0",
@@ -66,7 +65,7 @@ def record(model: str, scores: dict[str, float], *, shots: int = 0, error: float
     }
 
 
-def put_record(folder: Path, number: int, content: Any) -> Path:
+def put_record(folder, number, content):
     """Write a record under a name as the schema asks for it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{UUID(int=number)}.json"

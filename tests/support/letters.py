@@ -1,45 +1,40 @@
 """Models with a planted prior for letters: tables of answers in cyclic orders, and a model for runs in the harness."""
 
 import random
-from collections.abc import Mapping, Sequence
 from math import exp, log
-from typing import Any
 
 import numpy as np
 
-from lm_eval_cora.answers.records import Record, read_likelihoods
+from lm_eval_cora.answers.records import read_likelihoods
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.question import LETTERS, Question
 from lm_eval_cora.variants.order import answer_at, order
-from lm_eval_cora.variants.variant import Variant
 from tests.support.simulated import Simulated
 
 PRIOR = (0.55, 0.2, 0.15, 0.1)
 
 
-def scored(
-    name: str, chances: Sequence[Sequence[float | None]], answer: int = 0, choices: Sequence[str] = ()
-) -> list[Record]:
+def scored(name, chances, answer=0, choices=()):
     """A question in cyclic orders, with the probability of each letter in each of them; None was not scored."""
     texts = tuple(choices) or tuple(f"choice {number}" for number in range(len(chances)))
     variants = order(Question(name, "?", texts, answer), orders="cyclic")
     return [_read(variant, row) for variant, row in zip(variants, chances, strict=True)]
 
 
-def _read(variant: Variant, chances: Sequence[float | None]) -> Record:
+def _read(variant, chances):
     logs = [None if one is None else log(one) if one else -float("inf") for one in chances]
     return read_likelihoods(vars(variant), [(one, False) for one in logs])
 
 
 def planted(
-    rng: np.random.Generator,
-    questions: int,
-    prior: Sequence[float] = PRIOR,
+    rng,
+    questions,
+    prior=PRIOR,
     *,
-    noise: float = 0.7,
-    at_first: float = 0.0,
-    varied: float = 0.4,
-) -> tuple[ResponseTable, float]:
+    noise=0.7,
+    at_first=0.0,
+    varied=0.4,
+):
     """Answers of a model that multiplies the probabilities of the options with its prior; its accuracy without one.
 
     The noise is the standard deviation of that of each log-probability, `varied` that of the logarithm of the prior
@@ -76,14 +71,14 @@ def planted(
 class Biased(Simulated):
     """Knows some answers, and multiplies the probabilities of the letters with its prior."""
 
-    def __init__(self, prior: Sequence[float] = (*PRIOR, 0.05)) -> None:
+    def __init__(self, prior=(*PRIOR, 0.05)):
         super().__init__(lambda doc: "")
         self.prior = prior
 
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+    def loglikelihood(self, requests, disable_tqdm=False):
         return [(self._log(request.doc, LETTERS.index(request.args[1].strip())), False) for request in requests]
 
-    def _log(self, doc: Mapping[str, Any], place: int) -> float:
+    def _log(self, doc, place):
         name, ordinal = doc["question_id"], doc["ordinal"]
         chances = [
             exp(

@@ -19,7 +19,7 @@ from lm_eval_cora.report.content import (
     ShownAnswer,
 )
 from lm_eval_cora.tables.number import Number
-from lm_eval_cora.tables.table import Cell, Table
+from lm_eval_cora.tables.table import Table
 
 LONG = "an-organisation/A-Model-With-A-Name-Of-60-Characters-7B-Chat"
 HOSTILE = '<b>$x_1$</b> & "it\'s" \u202emodel'
@@ -33,15 +33,15 @@ SIGNATURE = "lm-eval-cora=0.1.0|" + "f" * 181
 CATEGORIES = ("Anatomy", "biology", "Ethics", "Physics", "Statistics", "Änderung", "zoology")
 
 
-def _numbers(title: str, rows: int = 3) -> Table:
+def _numbers(title, rows=3):
     cells = [(f"row {row}", Number(row / 10, 0.012)) for row in range(rows)]
     return Table(f"{title}, the numbers", ("Name", "Value"), cells)
 
 
-def curve() -> Curve:
+def curve():
     """Three models: one with all values, one without errors, and one with few values."""
 
-    def marks(value: float) -> list[tuple[str, Number]]:
+    def marks(value):
         return [("MCQA", Number(value, 0.02)), ("MV", Number(value + 0.06, 0.02))]
 
     levels = [level / 8 for level in range(9)]
@@ -65,7 +65,7 @@ def curve() -> Curve:
     )
 
 
-def ranges() -> Ranges:
+def ranges():
     """Two models with a box, one with three values."""
     kinds = ("original", "shuffled", "options_2", "options_6", "nota_answer", "replaced", "select_all", "true_or_false")
     values = (0.74, 0.71, 0.83, 0.66, 0.52, 0.7, 0.44, 0.61)
@@ -80,7 +80,7 @@ def ranges() -> Ranges:
     return Ranges(title=title, y_label="accuracy", lines=lines, numbers=_numbers(title))
 
 
-def dots() -> Dots:
+def dots():
     """Rows with names of several lengths, and a reference."""
     rows = ("A", "B", "picks one", "a kind of variant with a rather long name", "select all", "none of the above")
     numbers = [
@@ -100,7 +100,7 @@ def dots() -> Dots:
     )
 
 
-def changes() -> RetentionChart:
+def changes():
     """A model with all kinds, one without a kind, and one that gained nothing."""
     rows = ("shuffled", "a kind of variant with a rather long name", "select all")
     full = dict(
@@ -112,7 +112,7 @@ def changes() -> RetentionChart:
     return RetentionChart(title=title, models=models, numbers=_numbers(title))
 
 
-def heat_map() -> HeatMap:
+def heat_map():
     """Twelve bands; the first ones link to a question. Names and labels are hostile, too."""
     columns = ("original", "shuffled", HOSTILE, LONG)
     bands = [
@@ -129,9 +129,9 @@ def heat_map() -> HeatMap:
     )
 
 
-def scores() -> Table:
+def scores():
     """Ranks, differences and counts."""
-    rows: list[list[Cell]] = [
+    rows = [
         ["Questions", 1273, 1273, 40],
         ["MCQA", Number(0.744, 0.012, best=True), Number(0.512, 0.014), Number(0.25, nan)],
         ["CoRA", Number(0.611, 0.014, best=True), Number(0.402, 0.013), Number(nan)],
@@ -140,10 +140,10 @@ def scores() -> Table:
     return Table("Scores", ("Metric", *MODELS), rows, "Value ± standard error (rank).")
 
 
-def categories() -> Table:
+def categories():
     """Twelve rows to sort. One score is undefined."""
     names = [*CATEGORIES, *(f"Category {number}" for number in range(1, 6))]
-    rows: list[list[Cell]] = [
+    rows = [
         [name, (place * 7919) % 1700, Number(score, 0.02), Number(0.1 + (place * 5 % 12) / 20, 0.03)]
         for place, name in enumerate(names)
         for score in [nan if place == 3 else 0.05 + (place * 7 % 12) / 13]
@@ -151,7 +151,7 @@ def categories() -> Table:
     return Table("By category", ("Category", "Questions", "CoRA", "MCQA"), rows, "Click on a heading.", sortable=True)
 
 
-def examples() -> Examples:
+def examples():
     """A plain question, and one with an attack in every text."""
     options = (
         PrintedOption("A", "Aspirin", True, False),
@@ -179,7 +179,7 @@ def examples() -> Examples:
     return Examples("Questions with inconsistent answers: small-chat-360m", (plain, hostile), "Unfold a question.")
 
 
-def report() -> Report:
+def report():
     """The whole report, in two sections."""
     first = Section(
         "cora_medqa",

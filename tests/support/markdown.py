@@ -4,13 +4,12 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[2]
 COMMENT = re.compile(r"<!-- (?P<text>.*?) -->\s*", re.DOTALL)
 
 
-def tokens(text: str) -> list[Any]:
+def tokens(text):
     """The tokens of a page."""
     from markdown_it import MarkdownIt
 
@@ -31,7 +30,7 @@ class Block:
     """Whether it follows directly after another code block."""
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text):
     """The code blocks of a page."""
     found = []
     parts = tokens(text)
@@ -46,11 +45,11 @@ def blocks(text: str) -> list[Block]:
 
 
 @lru_cache
-def anchors(text: str) -> set[str]:
+def anchors(text):
     """The anchors of the headings, as code hosts make them."""
     parts = tokens(text)
     titles = [parts[number + 1] for number, token in enumerate(parts) if token.type == "heading_open"]
-    found: set[str] = set()
+    found = set()
     for title in titles:
         words = "".join(child.content for child in title.children if child.type in ("text", "code_inline"))
         name = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
@@ -59,7 +58,7 @@ def anchors(text: str) -> set[str]:
     return found
 
 
-def links(text: str) -> list[str]:
+def links(text):
     """Where the links and images of a page lead."""
     inline = [child for token in tokens(text) for child in token.children or []]
     targets = [
@@ -69,7 +68,7 @@ def links(text: str) -> list[str]:
     return [*map(str, targets), *(found for part in html for found in re.findall(r'(?:href|src)="([^"]+)"', part))]
 
 
-def broken(page: Path) -> list[str]:
+def broken(page):
     """The relative links of a page that lead to no file, or to no heading of a page."""
     wrong = []
     for link in links(page.read_text()):

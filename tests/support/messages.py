@@ -1,6 +1,5 @@
 """Check the content of a message, independent of its wording."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from lm_eval_cora.errors import UserError
 
 
-def tells(message: str, *parts: str) -> bool:
+def tells(message, *parts):
     """Whether a message contains these parts in this order.
 
     Example:
@@ -25,7 +24,7 @@ def tells(message: str, *parts: str) -> bool:
 
 
 @contextmanager
-def user_error(*parts: str) -> Iterator[None]:
+def user_error(*parts):
     """Expect an error of the user in one line with these parts in this order."""
     with pytest.raises(UserError) as caught:
         yield

@@ -18,11 +18,11 @@ NAMES = sorted(_FRAGMENTS)
 GROUPS = sorted(path.stem for path in (TASKS / "_groups").iterdir())
 
 
-def benchmark_of(task: str) -> str:
+def benchmark_of(task):
     return _FRAGMENTS[task]["_benchmarks"]
 
 
-def probe_of(task: str) -> str:
+def probe_of(task):
     return _FRAGMENTS[task]["_probes"]
 
 
@@ -30,7 +30,7 @@ BUILT = [task for task in NAMES if benchmark_of(task) != "of"]
 """The tasks that have questions of their own."""
 
 
-def printed(task: str) -> list[str]:
+def printed(task):
     """The metrics in a task's table."""
     form = "loglikelihood" if _FRAGMENTS[task]["_forms"] == "loglikelihood" else "generate"
     probe, of = PROBES[probe_of(task)], benchmark(benchmark_of(task))

@@ -5,21 +5,14 @@ that it is. They have the names and the parameters of the metrics. Those of SCOR
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise
 from operator import eq
 from statistics import mean
 
-from lm_eval_cora.answers.records import Record
 
-Questions = Sequence[Sequence[Record]]
-Same = Callable[[str, str], bool | None]
-"""Whether two written answers are equivalent; None if unknown."""
-
-
-def _right(record: Record) -> bool:
+def _right(record):
     if record.ask in ("letter", "best_answer"):
         return record.picked == record.answer
     if record.ask == "boxed":
@@ -31,58 +24,58 @@ def _right(record: Record) -> bool:
     return set(record.selected) == {record.answer}
 
 
-def _says_nothing(record: Record) -> bool:
+def _says_nothing(record):
     if record.ask == "boxed":
         return record.written is None
     return record.selected is None if record.ask in ("yes_no", "select_all") else record.picked is None
 
 
-def _share(values: Iterable[float]) -> float | None:
+def _share(values):
     values = [float(value) for value in values]
     return mean(values) if values else None
 
 
-def _rc(records: Sequence[Record]) -> Fraction:
+def _rc(records):
     return Fraction(sum(_right(record) for record in records), len(records))
 
 
-def acc(questions: Questions) -> float:
+def acc(questions):
     pooled = [_right(record) for records in questions for record in records]
     return mean(map(float, pooled))
 
 
-def mcqa(questions: Questions) -> float:
+def mcqa(questions):
     originals = [next((record for record in records if record.original), records[0]) for records in questions]
     return mean(float(_right(original)) for original in originals)
 
 
-def mcqa_plus(questions: Questions) -> float:
+def mcqa_plus(questions):
     return float(mean(_rc(records) for records in questions))
 
 
-def mv(questions: Questions) -> float:
+def mv(questions):
     return mean(float(_rc(records) > Fraction(1, 2)) for records in questions)
 
 
-def bmca(questions: Questions, level: float) -> float:
+def bmca(questions, level):
     return mean(float(_rc(records) >= Fraction(str(level))) for records in questions)
 
 
-def ci(questions: Questions) -> float:
+def ci(questions):
     return 1 - (mcqa(questions) - bmca(questions, 1))
 
 
-def cora(questions: Questions) -> float:
+def cora(questions):
     return mcqa(questions) * ci(questions)
 
 
-def core(questions: Questions) -> float:
+def core(questions):
     curve = [bmca(questions, tenths / 10) for tenths in range(11)]
     area = sum((left + right) / 2 * 0.1 for left, right in pairwise(curve))
     return area * mean(curve[1:])
 
 
-def _agree(one: Record, other: Record, same: Same) -> bool | None:
+def _agree(one, other, same):
     """Whether two answers are the same; None if they cannot be compared."""
     if _says_nothing(one) or _says_nothing(other):
         return False
@@ -93,7 +86,7 @@ def _agree(one: Record, other: Record, same: Same) -> bool | None:
     return None
 
 
-def consistency_rate(questions: Questions, same: Same = eq) -> float | None:
+def consistency_rate(questions, same=eq):
     shares = []
     for records in questions:
         comparing = [record for record in records if record.ask in ("letter", "best_answer", "boxed")]
@@ -103,66 +96,66 @@ def consistency_rate(questions: Questions, same: Same = eq) -> float | None:
     return mean(shares) if shares else None
 
 
-def invalid(questions: Questions) -> float:
+def invalid(questions):
     return mean(float(_says_nothing(record)) for records in questions for record in records)
 
 
-def followed(questions: Questions) -> float | None:
+def followed(questions):
     known = [record.followed for records in questions for record in records]
     return None if None in known else mean(map(float, filter(lambda one: one is not None, known)))
 
 
-def ties(questions: Questions) -> float:
+def ties(questions):
     return mean(float(record.tied) for records in questions for record in records)
 
 
-def mcqa_plus_diff(questions: Questions) -> float:
+def mcqa_plus_diff(questions):
     return mcqa_plus(questions) - mcqa(questions)
 
 
-def _orders(records: Sequence[Record], options: int | str) -> list[Record]:
+def _orders(records, options):
     """The variants with `options` options: the full orders if the question has as many, else those of a reduced set."""
     if options in ("original", len(records[0].printed)):
         return [one for one in records if one.kind in ("original", "shuffled") or one.kind.startswith("answer_at_")]
     return [one for one in records if one.kind in (f"options_{options}", f"options_{options}_shuffled")]
 
 
-def _all_right(records: Sequence[Record]) -> bool:
+def _all_right(records):
     return all(_right(record) for record in records)
 
 
-def _first_right(orders: Sequence[Record]) -> bool:
+def _first_right(orders):
     return _right(orders[0])
 
 
-def _times_picked(orders: Sequence[Record]) -> Counter[int | str]:
+def _times_picked(orders):
     return Counter(f"invalid {i}" if record.picked is None else record.picked for i, record in enumerate(orders))
 
 
-def _modal_share(orders: Sequence[Record]) -> float:
+def _modal_share(orders):
     return max(_times_picked(orders).values()) / len(orders)
 
 
-def _over(asked: Iterable[Sequence[Record]], score: Callable[[Sequence[Record]], float]) -> float | None:
+def _over(asked, score):
     """Mean of a score over the questions that have such orders."""
     return _share(score(orders) for orders in asked if orders)
 
 
-def acc_at(questions: Questions, options: int | str) -> float | None:
+def acc_at(questions, options):
     return _over((_orders(records, options) for records in questions), _first_right)
 
 
-def acc_h(questions: Questions, options: int | str) -> float | None:
+def acc_h(questions, options):
     return _over((_orders(records, options) for records in questions), _all_right)
 
 
-def sc(questions: Questions, options: int | str) -> float | None:
+def sc(questions, options):
     return _over((_orders(records, options) for records in questions), _modal_share)
 
 
-def sc_buckets(questions: Questions) -> dict[str, float | None]:
+def sc_buckets(questions):
     asked = [_orders(records, "original") for records in questions]
-    values: dict[str, float | None] = {}
+    values = {}
     for n in {len(orders) for orders in asked}:
         counted = [(orders[0].answer, _times_picked(orders)) for orders in asked if len(orders) == n]
         for k in range(1, n + 1):
@@ -176,20 +169,20 @@ def sc_buckets(questions: Questions) -> dict[str, float | None]:
     return values
 
 
-def _diamond(questions: Questions) -> list[Sequence[Record]]:
+def _diamond(questions):
     return [records for records in questions if _all_right(_orders(records, "original"))]
 
 
-def _wrong(questions: Questions) -> list[Sequence[Record]]:
+def _wrong(questions):
     return [records for records in questions if not _right(records[0])]
 
 
-def _dagger(questions: Questions) -> list[Sequence[Record]]:
+def _dagger(questions):
     """Wrong in the original order, with a valid answer."""
     return [records for records in _wrong(questions) if records[0].picked is not None]
 
 
-def _nota(questions: Questions, subset: str) -> list[tuple[list[Record], list[Record]]]:
+def _nota(questions, subset):
     """The orders of the original and those with NOTA, of the questions that have the latter."""
     members = questions if subset == "all" else _diamond(questions)
     kinds = ("nota_answer", "nota_answer_shuffled")
@@ -197,36 +190,36 @@ def _nota(questions: Questions, subset: str) -> list[tuple[list[Record], list[Re
     return [pair for pair in pairs if pair[1]]
 
 
-def nota_acc(questions: Questions, subset: str = "all") -> float | None:
+def nota_acc(questions, subset="all"):
     return _share(_first_right(orders) for _, orders in _nota(questions, subset))
 
 
-def nota_acc_h(questions: Questions, subset: str = "all") -> float | None:
+def nota_acc_h(questions, subset="all"):
     return _share(_all_right(orders) for _, orders in _nota(questions, subset))
 
 
-def nota_acc_diff(questions: Questions, subset: str = "all") -> float | None:
+def nota_acc_diff(questions, subset="all"):
     return _share(_first_right(after) - _first_right(before) for before, after in _nota(questions, subset))
 
 
-def nota_acc_h_diff(questions: Questions, subset: str = "all") -> float | None:
+def nota_acc_h_diff(questions, subset="all"):
     return _share(_all_right(after) - _all_right(before) for before, after in _nota(questions, subset))
 
 
-def _true_or_false(questions: Questions, kind: str) -> float | None:
+def _true_or_false(questions, kind):
     always = [record for records in _diamond(questions) for record in records]
     return _share(_right(record) for record in always if record.kind == f"true_or_false_{kind}")
 
 
-def tf_right(questions: Questions) -> float | None:
+def tf_right(questions):
     return _true_or_false(questions, "right")
 
 
-def tf_wrong(questions: Questions) -> float | None:
+def tf_wrong(questions):
     return _true_or_false(questions, "wrong")
 
 
-def _yes(record: Record, normalised: bool) -> float | None:
+def _yes(record, normalised):
     """Probability of yes; Decimal, because exp(-800) is 0 in floats."""
     if record.likelihood_yes is None or record.likelihood_no is None:
         return None
@@ -236,7 +229,7 @@ def _yes(record: Record, normalised: bool) -> float | None:
     return float(yes / (yes + no)) if yes + no else None
 
 
-def _confidences(questions: Questions, normalised: bool) -> list[tuple[float, float]]:
+def _confidences(questions, normalised):
     """For each complete question: P(yes) of the right option, and the largest P(yes) of a wrong one."""
     pairs = []
     for records in _diamond(questions):
@@ -247,20 +240,20 @@ def _confidences(questions: Questions, normalised: bool) -> list[tuple[float, fl
     return pairs
 
 
-def confidence_right(questions: Questions, normalised: bool = False) -> float | None:
+def confidence_right(questions, normalised=False):
     return _share(right for right, _ in _confidences(questions, normalised))
 
 
-def confidence_wrong(questions: Questions, normalised: bool = False) -> float | None:
+def confidence_wrong(questions, normalised=False):
     return _share(wrong for _, wrong in _confidences(questions, normalised))
 
 
-def confidence_ratio(questions: Questions, normalised: bool = False) -> float | None:
+def confidence_ratio(questions, normalised=False):
     right = confidence_right(questions, normalised)
     return confidence_wrong(questions, normalised) / right if right else None
 
 
-def _selections(questions: Questions) -> list[tuple[Record, set[int]]]:
+def _selections(questions):
     """The wrong picks in the original order, and what is selected if all right options are asked for."""
     return [
         (records[0], set(record.selected or ()))
@@ -270,24 +263,24 @@ def _selections(questions: Questions) -> list[tuple[Record, set[int]]]:
     ]
 
 
-def multi_share(questions: Questions) -> float | None:
+def multi_share(questions):
     return _share(len(selected) > 1 for _, selected in _selections(questions))
 
 
-def recall_right(questions: Questions, several: bool = False) -> float | None:
+def recall_right(questions, several=False):
     return _share(one.answer in chosen for one, chosen in _selections(questions) if len(chosen) > 1 or not several)
 
 
-def recall_misleading(questions: Questions, several: bool = False) -> float | None:
+def recall_misleading(questions, several=False):
     return _share(one.picked in chosen for one, chosen in _selections(questions) if len(chosen) > 1 or not several)
 
 
-def yes_no_mass(questions: Questions) -> float | None:
+def yes_no_mass(questions):
     both = [(record.likelihood_yes, record.likelihood_no) for records in questions for record in records]
     return _share(float(Decimal(yes).exp() + Decimal(no).exp()) for yes, no in both if None not in (yes, no))
 
 
-def replaced_acc(questions: Questions) -> float | None:
+def replaced_acc(questions):
     hits = []
     for records in _dagger(questions):
         misleading = records[0].picked
@@ -295,7 +288,7 @@ def replaced_acc(questions: Questions) -> float | None:
     return _share(hits)
 
 
-def subset_sizes(questions: Questions) -> dict[str, int]:
+def subset_sizes(questions):
     wrong, misled = len(_wrong(questions)), len(_dagger(questions))
     sizes = {"all": len(questions), "always_right": len(_diamond(questions)), "wrong": wrong, "misled": misled}
     return sizes | {"no_misleading_option": wrong - misled}

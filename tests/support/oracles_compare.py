@@ -3,18 +3,15 @@
 They share no code with the package. The metrics of one table are in `oracles.py` and `oracles_score.py`.
 """
 
-import random
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
 from statistics import mean, stdev
 
 from tests.support import oracles
-from tests.support.oracles import Questions
 
 
-def at_least(variants: int, rate: Fraction) -> list[Fraction]:
+def at_least(variants, rate):
     """P(at least p of M right | r), p = 0 ... M; CoRA, eq. 8-10."""
     right, all_of_it = rate.numerator, rate.denominator
     exactly = [comb(variants, p) * right**p * (all_of_it - right) ** (variants - p) for p in range(variants + 1)]
@@ -25,7 +22,7 @@ def at_least(variants: int, rate: Fraction) -> list[Fraction]:
     return tails[::-1]
 
 
-def expected(hits: Sequence[Sequence[int]], draws: int) -> dict[str, float]:
+def expected(hits, draws):
     """The limit of the means: the hits of one question are binomial in the draws."""
     rates = [Fraction(sum(row), len(row)) for row in hits]
     mcqa = Fraction(sum(row[0] for row in hits), len(hits))
@@ -38,13 +35,13 @@ def expected(hits: Sequence[Sequence[int]], draws: int) -> dict[str, float]:
     }
 
 
-def mean_difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
+def mean_difference(before, after):
     """Mean of the differences within the questions, and its standard error."""
     differences = [new - old for old, new in zip(before, after, strict=True)]
     return mean(differences), stdev(differences) / len(differences) ** 0.5
 
 
-def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> tuple[int, int, float]:
+def mcnemar(before, after):
     """Questions lost and gained, and the mid-p-value: a fair coin makes each change a loss or a gain.
 
     Twice the probability that the rarer one is rarer still, and once the probability of this split in one direction.
@@ -56,7 +53,7 @@ def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> tuple[int, int, fl
     return lost, gained, float(Fraction(ways, 2**changes))
 
 
-def rate_of_random_picks(members: Questions, times: int, rng: random.Random) -> float:
+def rate_of_random_picks(members, times, rng):
     """Mean consistency_rate of a respondent that picks a random printed option, over some tries."""
     rates = []
     for _ in range(times):

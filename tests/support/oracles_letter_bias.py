@@ -1,22 +1,16 @@
 """Slow and obvious versions of the metrics of letter bias, straight from the definitions."""
 
 import struct
-from collections.abc import Sequence
 from math import exp, fsum, inf, isnan, log
 from statistics import mean
 
-from lm_eval_cora.answers.records import Record
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.questions.randomness import draw
-from tests.support.oracles import Questions
-
-Chances = list[list[float]]
-"""For each order the probability of each letter."""
 
 _TIE = 1e-9
 
 
-def _are_cyclic(questions: Questions) -> bool:
+def _are_cyclic(questions):
     """Whether the options of each question move by one letter from variant to variant."""
     return bool(questions) and all(
         [record.printed for record in records]
@@ -25,7 +19,7 @@ def _are_cyclic(questions: Questions) -> bool:
     )
 
 
-def _chances(records: Sequence[Record]) -> Chances | None:
+def _chances(records):
     """The probabilities of a question; None if a letter is not scored."""
     found = []
     for record in records:
@@ -36,21 +30,21 @@ def _chances(records: Sequence[Record]) -> Chances | None:
     return found
 
 
-def _log(value: float) -> float:
+def _log(value):
     return log(value) if value > 0 else -inf
 
 
-def _first_best(values: Sequence[float]) -> int:
+def _first_best(values):
     return next(place for place, value in enumerate(values) if value == max(values) or value >= max(values) - _TIE)
 
 
-def _scored(questions: Questions) -> list[tuple[Sequence[Record], Chances]] | None:
+def _scored(questions):
     if not _are_cyclic(questions) or not any(record.likelihoods for records in questions for record in records):
         return None
     return [(records, chances) for records in questions if (chances := _chances(records)) is not None]
 
 
-def acc_permuted(questions: Questions) -> float | None:
+def acc_permuted(questions):
     scored = _scored(questions)
     if scored is None:
         return None
@@ -66,7 +60,7 @@ def acc_permuted(questions: Questions) -> float | None:
     return right / len(questions)
 
 
-def _own_prior(chances: Chances) -> list[float]:
+def _own_prior(chances):
     geometric = [
         exp(fsum(_log(order[letter]) for order in chances) / len(chances))
         if all(order[letter] for order in chances)
@@ -77,7 +71,7 @@ def _own_prior(chances: Chances) -> list[float]:
     return [value / total if total else 1 / len(geometric) for value in geometric]
 
 
-def acc_pride(questions: Questions) -> float | None:
+def acc_pride(questions):
     scored = _scored(questions) or []
     sizes = {len(records) for records, _ in scored}
     groups = [[one for one in scored if len(one[0]) == size] for size in sorted(sizes)]
@@ -104,8 +98,8 @@ def acc_pride(questions: Questions) -> float | None:
     return right / len(questions)
 
 
-def letter_prior(questions: Questions) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
+def letter_prior(questions):
+    found = {}
     scored = _scored(questions) or []
     for size in {len(records) for records, _ in scored}:
         own = [_own_prior(chances) for records, chances in scored if len(records) == size]

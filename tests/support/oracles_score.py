@@ -3,7 +3,6 @@
 The rest is in `oracles.py`. `same` tells whether two written answers are equivalent.
 """
 
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from inspect import signature
 from itertools import combinations
@@ -11,37 +10,34 @@ from math import comb
 from operator import eq
 from statistics import mean, pstdev, quantiles
 
-from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.entries import features_of, parameters_of
 from lm_eval_cora.metrics.facts import REPEATS
 from lm_eval_cora.runs.task_files import probe_metrics
 from tests.support import oracles as plain
 from tests.support import oracles_letter_bias
-from tests.support.oracles import Questions, Same
 
-Values = dict[str, float | None]
 DROPPED = "single_letter_only"
 
 
-def _kinds(questions: Questions) -> list[str]:
+def _kinds(questions):
     return sorted({record.kind for records in questions for record in records})
 
 
-def _in_kind(records: Sequence[Record], kind: str) -> Fraction:
+def _in_kind(records, kind):
     hits = [plain._right(record) for record in records if record.kind == kind]
     return Fraction(sum(hits), len(hits))
 
 
-def _own_mean(records: Sequence[Record]) -> Fraction:
+def _own_mean(records):
     """Mean over the kinds that the question has."""
     return mean(_in_kind(records, kind) for kind in _kinds([records]))
 
 
-def _mean(questions: Questions) -> Fraction:
+def _mean(questions):
     return mean(_own_mean(records) for records in questions)
 
 
-def _above(questions: Questions, kind: str, positions: bool) -> Fraction | None:
+def _above(questions, kind, positions):
     """Difference of a kind from the mean of each question that has it, or from 0."""
     asked = [records for records in questions if kind in _kinds([records])]
     if not asked:
@@ -49,12 +45,12 @@ def _above(questions: Questions, kind: str, positions: bool) -> Fraction | None:
     return mean(_in_kind(records, kind) - (_own_mean(records) if positions else 0) for records in asked)
 
 
-def _categories(questions: Questions) -> dict[str, Questions]:
+def _categories(questions):
     names = sorted({records[0].category for records in questions})
     return {name: [records for records in questions if records[0].category == name] for name in names}
 
 
-def accuracies(questions: Questions, positions: bool = False, macro: bool = False) -> dict[str, Fraction]:
+def accuracies(questions, positions=False, macro=False):
     """The accuracy of each kind."""
     parts = list(_categories(questions).values()) if macro else [questions]
     level = mean(map(_mean, parts)) if positions else 0
@@ -65,35 +61,35 @@ def accuracies(questions: Questions, positions: bool = False, macro: bool = Fals
     return found
 
 
-def acc_mean(questions: Questions, positions: bool = False) -> float:
+def acc_mean(questions, positions=False):
     return float(_mean(questions) if positions else mean(accuracies(questions).values()))
 
 
-def acc_min(questions: Questions, positions: bool = False, macro: bool = False) -> float:
+def acc_min(questions, positions=False, macro=False):
     return float(min(accuracies(questions, positions, macro).values()))
 
 
-def acc_max(questions: Questions, positions: bool = False, macro: bool = False) -> float:
+def acc_max(questions, positions=False, macro=False):
     return float(max(accuracies(questions, positions, macro).values()))
 
 
-def acc_range(questions: Questions, positions: bool = False, macro: bool = False) -> float:
+def acc_range(questions, positions=False, macro=False):
     return acc_max(questions, positions, macro) - acc_min(questions, positions, macro)
 
 
-def macro_acc(questions: Questions, positions: bool = False) -> float:
+def macro_acc(questions, positions=False):
     return float(mean(acc_mean(members, positions) for members in _categories(questions).values()))
 
 
-def all_equal(questions: Questions, same: Same = eq) -> float:
-    def equal(records: Sequence[Record]) -> bool:
+def all_equal(questions, same=eq):
+    def equal(records):
         said = not any(plain._says_nothing(record) for record in records)
         return said and all(plain._agree(one, other, same) for one, other in combinations(records, 2))
 
     return mean(float(equal(records)) for records in questions)
 
 
-def _votes(records: Sequence[Record], same: Same) -> list[tuple[int, bool]]:
+def _votes(records, same):
     """For each valid answer the number of equal ones, with itself, and whether it is right."""
     said = [record for record in records if not plain._says_nothing(record)]
     return [
@@ -102,14 +98,14 @@ def _votes(records: Sequence[Record], same: Same) -> list[tuple[int, bool]]:
     ]
 
 
-def equal_at(questions: Questions, level: float, same: Same = eq) -> float:
+def equal_at(questions, level, same=eq):
     most = [max([0, *(count for count, _ in _votes(records, same))]) for records in questions]
     return mean(
         float(count >= Fraction(str(level)) * len(records)) for count, records in zip(most, questions, strict=True)
     )
 
 
-def maj_at_k(questions: Questions, same: Same = eq) -> float:
+def maj_at_k(questions, same=eq):
     credits = []
     for records in questions:
         votes = _votes(records, same)
@@ -118,17 +114,17 @@ def maj_at_k(questions: Questions, same: Same = eq) -> float:
     return float(mean(credits))
 
 
-def pass_hat_k(questions: Questions) -> float:
+def pass_hat_k(questions):
     """The unbiased estimate, with k = n."""
     k = 5
     return mean(comb(sum(map(plain._right, records)), k) / comb(len(records), k) for records in questions)
 
 
-def noise(questions: Questions, same: Same = eq) -> float:
+def noise(questions, same=eq):
     return 1 - plain.consistency_rate(questions, same)
 
 
-def timeouts(questions: Questions, same: Same = eq) -> float | None:
+def timeouts(questions, same=eq):
     ran_out = []
     for records in questions:
         said = [record for record in records if record.written is not None]
@@ -137,7 +133,7 @@ def timeouts(questions: Questions, same: Same = eq) -> float | None:
     return mean(map(float, ran_out)) if ran_out else None
 
 
-def _picks(questions: Questions) -> tuple[list[int], list[Fraction]]:
+def _picks(questions):
     """Number of picks of each letter, and the number expected from uniform picks among the printed letters."""
     valid = [record for records in questions for record in records if record.position is not None]
     letters = range(max((len(record.printed) for record in valid), default=0))
@@ -149,9 +145,9 @@ def _picks(questions: Questions) -> tuple[list[int], list[Fraction]]:
     return picks, even
 
 
-def picks_by_letter(questions: Questions) -> Values:
+def picks_by_letter(questions):
     picks, even = _picks(questions)
-    values: Values = {}
+    values = {}
     if total := sum(picks):
         for letter, number, expected in zip("ABCDEFGHIJ", picks, even, strict=False):
             values[f"{letter} share"] = number / total
@@ -160,14 +156,14 @@ def picks_by_letter(questions: Questions) -> Values:
     return values
 
 
-def _asked(questions: Questions) -> tuple[list[Sequence[Record]], int]:
+def _asked(questions):
     """The questions with a valid answer, and how many letters have ten of them if each is spread over its letters."""
     asked = [records for records in questions if any(record.position is not None for record in records)]
     sizes = [len(records[0].printed) for records in asked]
     return asked, sum(sum(Fraction(1, size) for size in sizes if size > letter) >= 10 for letter in range(26))
 
 
-def position_chi_square(questions: Questions) -> float | None:
+def position_chi_square(questions):
     """D' V^-1 D without the last letter, whose deviation the others imply; None with few questions per letter."""
     asked, letters = _asked(questions)
     if not letters:
@@ -186,7 +182,7 @@ def position_chi_square(questions: Questions) -> float | None:
     return None if solution is None else float(sum(t * x for t, x in zip(total, solution, strict=True)))
 
 
-def position_cramers_v(questions: Questions) -> float | None:
+def position_cramers_v(questions):
     """The root of Pearson's statistic for the shares of all picks / (letters - 1); rare letters count together."""
     asked, letters = _asked(questions)
     observed, even = [Fraction(0)] * letters, [Fraction(0)] * letters
@@ -197,14 +193,14 @@ def position_cramers_v(questions: Questions) -> float | None:
     if len(possible := [letter for letter in range(letters) if even[letter]]) < 2:
         return None
 
-    def away(picks: Sequence[Fraction]) -> Fraction:
+    def away(picks):
         return sum((((picks[n] - even[n]) ** 2) / even[n] for n in possible), Fraction(0))
 
     most = max(away([sum(even) if n == letter else Fraction(0) for n in range(letters)]) for letter in possible)
     return float(away(observed) / most) ** 0.5
 
 
-def _counted(records: Sequence[Record]) -> list[int]:
+def _counted(records):
     """How often a question's picks are each letter.
 
     If the right option stands at the first letter, the second, ..., the orders are swapped, and only its picks count.
@@ -217,7 +213,7 @@ def _counted(records: Sequence[Record]) -> list[int]:
     return list(map(picks.count, places if swapped else range(options)))
 
 
-def _rotations(records: Sequence[Record]) -> list[list[Fraction]]:
+def _rotations(records):
     """The deviations of one question's picks from equal shares, moved by 0, 1, ... letters."""
     picks = _counted(records)
     options = len(picks)
@@ -225,7 +221,7 @@ def _rotations(records: Sequence[Record]) -> list[list[Fraction]]:
     return [[own[(letter - turn) % options] for letter in range(options)] for turn in range(options)]
 
 
-def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction] | None:
+def _solve(matrix, right):
     """Inverse by Gauss-Jordan elimination."""
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
     for step in range(len(rows)):
@@ -241,12 +237,12 @@ def _solve(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction
     return [row[-1] for row in rows]
 
 
-def recall_spread(questions: Questions) -> float:
+def recall_spread(questions):
     return pstdev(map(float, accuracies(questions, positions=True).values()))
 
 
-def each_kind(questions: Questions, positions: bool = False) -> Values:
-    values: Values = {}
+def each_kind(questions, positions=False):
+    values = {}
     found = accuracies(questions)
     adjusted = accuracies(questions, positions=True)
     low, _, high = quantiles(found.values(), n=4, method="inclusive")  # between neighbours, as in numpy
@@ -263,8 +259,8 @@ def each_kind(questions: Questions, positions: bool = False) -> Values:
     return values
 
 
-def by_category(questions: Questions, positions: bool = False, same: Same = eq) -> Values:
-    values: Values = {}
+def by_category(questions, positions=False, same=eq):
+    values = {}
     for category, members in _categories(questions).items():
         values[f"{category} acc_mean"] = acc_mean(members, positions)
         values[f"{category} acc_min"] = acc_min(members, positions)
@@ -276,29 +272,29 @@ def by_category(questions: Questions, positions: bool = False, same: Same = eq) 
     return values
 
 
-def _without(questions: Questions, kind: str) -> Questions:
+def _without(questions, kind):
     return [[record for record in records if record.kind != kind] for records in questions]
 
 
-def chance(questions: Questions) -> float:
+def chance(questions):
     """With one option picked at random, each question is right by chance."""
     return float(mean(Fraction(1, len({*records[0].printed})) for records in questions))
 
 
-def above_chance(questions: Questions) -> float:
+def above_chance(questions):
     return plain.mcqa_plus(questions) - chance(questions)
 
 
-def acc_longest(questions: Questions) -> float:
+def acc_longest(questions):
     return mean(records[0].longest for records in questions)
 
 
 _ORACLES = {**vars(oracles_letter_bias), **vars(plain), **globals()}
 
 
-def expected(probe: str, questions: Questions, same: Same = eq) -> Values:
+def expected(probe, questions, same=eq):
     """The metrics of a probe that have an oracle here, by their names; the parts of a mapping by name and key."""
-    values: Values = {}
+    values = {}
     for entry in probe_metrics(probe):
         oracle = _ORACLES.get(entry["aggregation"].__name__)
         if oracle is None or (REPEATS in features_of(entry) and probe != "sampling"):
@@ -310,10 +306,10 @@ def expected(probe: str, questions: Questions, same: Same = eq) -> Values:
     return values
 
 
-def aggregated(probes: Mapping[str, Questions], macro: bool = False, same: Same = eq) -> Values:
+def aggregated(probes, macro=False, same=eq):
     """SCORE's table 7: accuracies without the dropped template, consistency rates with it."""
     common = set.intersection(*({records[0].question_id for records in members} for members in probes.values()))
-    found: list[Fraction] = []
+    found = []
     rates = {}
     for probe, members in probes.items():
         kept = [records for records in members if records[0].question_id in common]

@@ -9,10 +9,8 @@ from lm_eval_cora.metrics.responses import ResponseTable
 RIGHT = np.array([[1, 1], [1, 0], [0, 0]])
 """The original and another variant of a question with each outcome: always right, right at first, never right."""
 
-Pair = tuple[float, float]
 
-
-def joint(first: Pair, second: Pair, alike: float) -> np.ndarray:
+def joint(first, second, alike):
     """(3, 3) probabilities of the outcomes of two models with given mcqa and bmca@1.0.
 
     The share `alike` of the questions is equally hard for both; in the others the models are independent.
@@ -24,13 +22,13 @@ def joint(first: Pair, second: Pair, alike: float) -> np.ndarray:
     return alike * np.maximum(0.0, high - low) + (1 - alike) * np.outer(*shares)
 
 
-def tables(chances: np.ndarray, questions: int) -> list[ResponseTable]:
+def tables(chances, questions):
     """The answers of both models to questions whose outcomes have exactly these shares."""
     places = np.repeat(np.arange(9), np.round(chances.reshape(-1) * questions).astype(int))
     return [ResponseTable.from_hits(RIGHT[outcome]) for outcome in (places // 3, places % 3)]
 
 
-def share_found(metric: str, chances: np.ndarray, questions: int, level: float, margin: float | None = None) -> float:
+def share_found(metric, chances, questions, level, margin=None):
     """How often the interval of a difference, value ± z standard errors (delta method), excludes 0.
 
     With a margin, how often it is inside.

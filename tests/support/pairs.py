@@ -5,7 +5,7 @@ import pytest
 from lm_eval_cora.harness.compat import UsageError, harness_arguments
 
 
-def _are_taken() -> bool:
+def _are_taken():
     try:
         harness_arguments(["--tasks", "x", "--metadata", "a=1"])
     except UsageError:

@@ -14,9 +14,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
-
-import pytest
+from typing import NamedTuple
 
 from lm_eval_cora.cli import main
 from tests.support.documented import from_start
@@ -36,21 +34,21 @@ MODULES = (
 class Cli:
     """Runs a command in this process; what it wrote is in `out` and `err`."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, capsys):
         self.capsys = capsys
         self.out = self.err = ""
 
-    def __call__(self, line: str, *more: object) -> int:
+    def __call__(self, line, *more):
         """Run a line as typed in a shell, with further arguments, and return its exit status."""
         self.capsys.readouterr()
         try:
-            status: Any = main([*shlex.split(line), *map(str, more)])
+            status = main([*shlex.split(line), *map(str, more)])
         except SystemExit as ended:
             status = ended.code or 0
         self.out, self.err = self.capsys.readouterr()
         return int(status)
 
-    def printed(self, line: str, *more: object) -> str:
+    def printed(self, line, *more):
         """Run a command that succeeds, and return what it printed."""
         assert self(line, *more) == 0, self.err
         return self.out
@@ -73,29 +71,29 @@ class Ended(NamedTuple):
     error: str
 
 
-def run(commands: Sequence[Command]) -> list[Ended]:
+def run(commands):
     """Run commands in another process."""
     program = [sys.executable, "-m", "tests.support.programs"]
     done = subprocess.run(program, input=json.dumps(commands), capture_output=True, text=True, cwd=ROOT, check=True)
     return [Ended(*each) for each in json.loads(done.stdout)]
 
 
-def forked(command: Command) -> Ended:
+def forked(command):
     """Run a command in a copy of this process."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error:
         child = os.fork()
         if not child:
             os.chdir(command.folder)
             sys.argv = ["lm-eval-cora", *command.arguments]
-            sys.stdin = None  # type: ignore[assignment]
-            sys.stdout = redirected(1, command.out, out)  # type: ignore[assignment]
-            sys.stderr = redirected(2, command.error, error)  # type: ignore[assignment]
+            sys.stdin = None
+            sys.stdout = redirected(1, command.out, out)
+            sys.stderr = redirected(2, command.error, error)
             sys.exit(main())
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return Ended(status, from_start(out), from_start(error))
 
 
-def redirected(number: int, kind: str, kept: IO[bytes]) -> IO[str] | None:
+def redirected(number, kind, kept):
     """Redirect a file descriptor, and return the stream that Python would open for it at its start."""
     if kind == CLOSED:
         os.close(number)
@@ -114,7 +112,7 @@ def redirected(number: int, kind: str, kept: IO[bytes]) -> IO[str] | None:
     return open(number, "w", encoding="utf-8", closefd=False)
 
 
-def serve() -> None:
+def serve():
     """Run the commands that stdin lists, first those that need no modules: their process ends sooner."""
     commands = [Command(*each) for each in json.load(sys.stdin)]
     gc.freeze()
@@ -126,7 +124,7 @@ def serve() -> None:
     print(json.dumps([one or forked(command) for one, command in zip(ended, commands, strict=True)]))
 
 
-def needs_modules(command: Command) -> bool:
+def needs_modules(command):
     return any("/" in argument for argument in command.arguments)
 
 

@@ -1,11 +1,8 @@
 """Made-up questions, and what holds for every variant of MCQA+ and of the REVAS study."""
 
-from collections.abc import Iterable
-
 from hypothesis import strategies as st
 
 from lm_eval_cora.questions.question import FIRST_FILLER, NOTA, Question
-from lm_eval_cora.variants.variant import Variant
 
 COUNTS = (2, 3, 6, 8, 10)
 
@@ -13,7 +10,7 @@ COUNTS = (2, 3, 6, 8, 10)
 WATER = Question("q1", "What is frozen water?", ("Steam", "Ice", "Fog", "Dew"), 1)
 
 
-def question_with(options: int, answer: int = 0, id: str = "q") -> Question:
+def question_with(options, answer=0, id="q"):
     return Question(id, "Which?", tuple(f"option {k}" for k in range(options)), answer)
 
 
@@ -24,23 +21,23 @@ questions = st.integers(2, 26).flatmap(
 )
 
 
-def kinds_of(variants: Iterable[Variant]) -> list[str]:
+def kinds_of(variants):
     return [variant.kind for variant in variants]
 
 
-def printed_by_kind(variants: Iterable[Variant]) -> dict[str, list[tuple[int, ...]]]:
-    printed: dict[str, list[tuple[int, ...]]] = {}
+def printed_by_kind(variants):
+    printed = {}
     for variant in variants:
         printed.setdefault(variant.kind, []).append(variant.printed)
     return printed
 
 
-def check_what_holds_for_every_variant(question: Question, variants: list[Variant], nota_text: str) -> None:
+def check_what_holds_for_every_variant(question, variants, nota_text):
     """For a question whose options differ and none of which reads like NOTA."""
     assert [variant.ordinal for variant in variants] == list(range(len(variants)))
     assert (variants[0].kind, variants[0].choices) == ("original", question.choices)
     assert variants[0].printed == tuple(range(len(question.choices)))
-    fillers: dict[int, str] = {}
+    fillers = {}
     for variant in variants:
         nota = variant.kind.startswith("nota_answer")
         assert variant.answer == (NOTA if nota else question.answer)
@@ -69,7 +66,7 @@ def check_what_holds_for_every_variant(question: Question, variants: list[Varian
     assert all(identity >= FIRST_FILLER for identity in fillers)
 
 
-def fillers_of(variants: Iterable[Variant]) -> dict[int, str]:
+def fillers_of(variants):
     """Text of each filler that is printed, by its identity."""
     return {
         identity: text

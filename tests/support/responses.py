@@ -1,14 +1,12 @@
 """Made-up responses: the ways in which chat models wrap an answer, whole and broken."""
 
-import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from lm_eval_cora.questions.question import LETTERS
 
 T = TypeVar("T")
 
-STYLES: dict[str, Callable[[str, str], str]] = {
+STYLES = {
     "the letter": lambda letter, _: letter,
     "letter and text": lambda letter, text: f"{letter}. {text}",
     "sure": lambda letter, text: f"Sure! Based on the information provided, the correct answer is:\n\n{letter}. {text}",
@@ -34,7 +32,7 @@ _PIECES = (
 )
 
 
-def made_up(rng: random.Random, choices: Sequence[str]) -> Iterator[str]:
+def made_up(rng, choices):
     """Endless responses: joined pieces, and wrapped answers with changed, lost or repeated characters."""
     pieces = (*_PIECES, *choices, *LETTERS[: len(choices) + 2], *"abi")
     styles = list(STYLES.values())
@@ -46,7 +44,7 @@ def made_up(rng: random.Random, choices: Sequence[str]) -> Iterator[str]:
         yield _mutated(rng, rng.choice(styles)(LETTERS[place], choices[place]))
 
 
-def _mutated(rng: random.Random, text: str) -> str:
+def _mutated(rng, text):
     characters = list(text)
     for _ in range(rng.randrange(4)):
         place = rng.randrange(len(characters) + 1)
@@ -62,6 +60,6 @@ def _mutated(rng: random.Random, text: str) -> str:
     return "".join(characters)
 
 
-def pairs(groups: Mapping[T, Iterable[str]]) -> list[tuple[str, T]]:
+def pairs(groups):
     """Each response with what is expected of it, for `parametrize`."""
     return [(response, expected) for expected, responses in groups.items() for response in responses]

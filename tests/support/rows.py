@@ -2,14 +2,12 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.questions.benchmark import Benchmark, declared
-from lm_eval_cora.questions.loading import Loaded, collect_questions
+from lm_eval_cora.questions.benchmark import declared
+from lm_eval_cora.questions.loading import collect_questions
 from lm_eval_cora.questions.question import Question, UnusableQuestion
 from lm_eval_cora.runs.task_files import benchmark
 
@@ -17,13 +15,13 @@ LOCAL = declared({"open": True}, data_files=("local.jsonl",))
 """A user's file."""
 
 
-def mine(**declaration: Any) -> Benchmark:
+def mine(**declaration):
     """The declaration of a file, or of a dataset if it has `hub`."""
     files = () if "hub" in declaration else ("mine.jsonl",)
     return declared({"name": "mine", "open": True}, {"name": "mine", **declaration}, files)
 
 
-def collected(source: Benchmark, *changes: dict[str, Any]) -> Loaded:
+def collected(source, *changes):
     """Collect the questions of rows with these cells and usual ones; `...` takes a column away."""
     rows = []
     for number, change in enumerate(changes, start=1):
@@ -32,14 +30,14 @@ def collected(source: Benchmark, *changes: dict[str, Any]) -> Loaded:
     return collect_questions(source, rows, id_prefix="row")
 
 
-def refused(source: Benchmark, *changes: dict[str, Any]) -> str:
+def refused(source, *changes):
     """The error about such rows."""
     with pytest.raises(UserError) as error:
         collected(source, *changes)
     return str(error.value)
 
 
-def question_of(source: Benchmark | str, row: dict[str, Any], default_id: str = "test-0") -> Question:
+def question_of(source, row, default_id="test-0"):
     """Convert a single row to a question."""
     source = benchmark(source) if isinstance(source, str) else source
     reader = source.reader(list(row))
@@ -50,10 +48,10 @@ def question_of(source: Benchmark | str, row: dict[str, Any], default_id: str = 
     return result
 
 
-def on_the_hub(source: Benchmark, **changes: Any) -> Benchmark:
+def on_the_hub(source, **changes):
     return replace(source, source=replace(source.source, **changes))
 
 
-def write(path: Path, *rows: dict[str, Any]) -> str:
+def write(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(path)

@@ -13,7 +13,6 @@ import os
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,24 +38,24 @@ class Ran(NamedTuple):
 class Forking(subprocess.Popen[Any]):
     """A process that another one starts. If it is `python -c CODE`, it is a fork of that one."""
 
-    def __init__(self, args: Sequence[str], **more: Any) -> None:
+    def __init__(self, args, **more):
         if list(args[:2]) == [sys.executable, "-c"]:
             more["preexec_fn"] = partial(_code, args[2:], more["env"])
         super().__init__(args, **more)
 
 
-def run_all(scripts: Mapping[str, Sequence[str]], folder: Path) -> dict[str, Ran]:
+def run_all(scripts, folder):
     """Run scripts in the checkout, each a file and its arguments; their output goes into the folder."""
     command = [sys.executable, "-m", "tests.support.scripts", str(folder), json.dumps(scripts)]
     subprocess.run(command, cwd=ROOT, check=True)
 
-    def text(name: str, end: str) -> str:
+    def text(name, end):
         return (folder / f"{name}.{end}").read_text()
 
     return {name: Ran(int(text(name, "status")), text(name, "out"), text(name, "err")) for name in scripts}
 
 
-def _as_started(words: Sequence[str], folder: str, run: Callable[[], object]) -> None:
+def _as_started(words, folder, run):
     """Run something as Python does when it starts: only one folder is on the path, and nothing of ours is imported."""
     for name in [name for name in sys.modules if name.partition(".")[0] in ("benchmarks", "lm_eval_cora", "tests")]:
         del sys.modules[name]
@@ -65,13 +64,13 @@ def _as_started(words: Sequence[str], folder: str, run: Callable[[], object]) ->
     run()
 
 
-def _script(words: Sequence[str]) -> None:
-    subprocess.Popen = Forking  # type: ignore[misc]
+def _script(words):
+    subprocess.Popen = Forking
     script = Path(words[0]).resolve()  # as Python does
     _as_started(words, str(script.parent), partial(runpy.run_path, str(script), run_name="__main__"))
 
 
-def _code(words: Sequence[str], environment: Mapping[str, str]) -> None:
+def _code(words, environment):
     """Run code in a child that would execute Python next."""
     os.closerange(3, 256)  # the parent waits until one of them is closed
     os.environ |= environment
@@ -81,7 +80,7 @@ def _code(words: Sequence[str], environment: Mapping[str, str]) -> None:
     os._exit(forked(partial(_as_started, ["-c", *words[1:]], "", code), 1, 2))
 
 
-def main(folder: str, scripts: str) -> None:
+def main(folder, scripts):
     """Run scripts one after the other."""
     for package in PACKAGES:
         importlib.import_module(package)

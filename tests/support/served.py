@@ -3,16 +3,12 @@
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
 from contextlib import closing
 from itertools import cycle
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lm_eval_cora.cli import main
-from tests.support.server import Fault, Payload, Server
 from tests.support.simulated import TASKS
 
 both = pytest.mark.parametrize("protocol", ["chat", "completions"])
@@ -20,14 +16,14 @@ at_once_and_one_by_one = pytest.mark.parametrize("more", ["", ",num_concurrent=8
 """For what several requests at once could change; else one at a time takes the same way through the code."""
 
 
-def succeeds(ran: tuple[int, str]) -> str:
+def succeeds(ran):
     """Check the exit status; return the output."""
     code, err = ran
     assert code == 0, err
     return err
 
 
-def fails(ran: tuple[int, str]) -> str:
+def fails(ran):
     """Check the exit status; return the last line of the output, the error."""
     code, err = ran
     *_, line = err.splitlines()
@@ -37,15 +33,15 @@ def fails(ran: tuple[int, str]) -> str:
     return line
 
 
-def healthy(number: int, payload: Payload) -> None:
+def healthy(number, payload):
     """A server without faults."""
 
 
-def every_third(*faults: Fault) -> Callable[[int, Payload], Fault]:
+def every_third(*faults):
     """Every third request fails in its first attempt, by one of these after the other."""
     seen, following = Counter[str](), cycle(faults)
 
-    def of(number: int, payload: Payload) -> Fault:
+    def of(number, payload):
         text = json.dumps(payload)
         seen[text] += 1
         return next(following) if number % 3 == 1 and seen[text] == 1 else None
@@ -53,7 +49,7 @@ def every_third(*faults: Fault) -> Callable[[int, Payload], Fault]:
     return of
 
 
-def hostile(path: Path) -> bytes:
+def hostile(path):
     """A pickle that makes a file when it is read."""
     return f"cos\nsystem\n(S'touch {path}'\ntR.".encode()
 
@@ -61,12 +57,10 @@ def hostile(path: Path) -> bytes:
 class Runs:
     """Runs `lm-eval-cora run` with a server."""
 
-    def __init__(self, folder: Path, server: Server, capsys: Any, caplog: Any) -> None:
+    def __init__(self, folder, server, capsys, caplog):
         self.folder, self.server, self.capsys, self.caplog = folder, server, capsys, caplog
 
-    def __call__(
-        self, *arguments: object, protocol: str = "chat", tasks: str = "cora_demo", more: str = "", questions: int = 1
-    ) -> tuple[int, str]:
+    def __call__(self, *arguments, protocol="chat", tasks="cora_demo", more="", questions=1):
         """The exit status, and what was logged and printed to stderr."""
         model = {"chat": "local-chat-completions", "completions": "local-completions"}[protocol]
         chat = ["--apply_chat_template"] if protocol == "chat" else []
@@ -81,17 +75,16 @@ class Runs:
         )
         return code, self.caplog.text + self.capsys.readouterr().err
 
-    def results(self, task: str = "cora_demo", part: str = "results") -> dict[str, Any]:
+    def results(self, task="cora_demo", part="results"):
         """The newest results, without dates and times; or another part of their file."""
         path = max(self.folder.rglob("results_*.json"), key=lambda path: path.stat().st_mtime_ns)
-        scores: dict[str, Any] = json.loads(path.read_text())[part][task]
-        return scores
+        return json.loads(path.read_text())[part][task]
 
-    def samples(self, task: str = "cora_demo") -> list[dict[str, Any]]:
+    def samples(self, task="cora_demo"):
         path = max(self.folder.rglob(f"samples_{task}_2*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
         return [json.loads(line) for line in path.read_text().splitlines()]
 
-    def kept(self) -> int:
+    def kept(self):
         """Number of answers in the cache."""
         (path,) = self.folder.glob("answers_*_rank0.db")
         with closing(sqlite3.connect(path)) as database:

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
 from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
-Payload = dict[str, Any]
-Fault = Any
-"""`status N`, or one of: no choices, one missing, null, no message, no content, error, text, hang up; or a dict with
-what is other in the first choice; or a status code, a body and headers."""
-
-BROKEN: dict[Fault, Any] = {
+BROKEN = {
     "no choices": {"choices": []},
     "no message": {"choices": [{"index": 0, "finish_reason": "stop"}]},
     "no content": {"choices": [{"index": 0, "message": {"role": "assistant"}}]},
@@ -25,7 +18,7 @@ BROKEN: dict[Fault, Any] = {
 """What the server replies instead of an answer."""
 
 
-def letter_of(text: str, seed: int | None = None) -> str:
+def letter_of(text, seed=None):
     """The server's answer: a function of the request, as for a greedy model."""
     digest = blake2b(f"{text}|{seed}".encode(), digest_size=2).digest()
     return "AB"[digest[0] % 2]
@@ -42,55 +35,57 @@ class Server:
 
     Attributes:
         payloads: What it was sent, in order.
-        fault: Says what goes wrong with a request, by its number from 0 and its payload.
+        fault: Says what goes wrong with a request, by its number from 0 and its payload: `status N`, or one of no
+            choices, one missing, null, no message, no content, error, text, hang up; or a dict with what is other in
+            the first choice; or a status code, a body and headers.
         scores: Whether it returns the log-probabilities of a prompt.
         honours_seeds: Whether the answer depends on the seed.
         name: The model that its answers name.
     """
 
-    def __init__(self) -> None:
-        self.payloads: list[Payload] = []
-        self.fault: Callable[[int, Payload], Fault | None] = lambda number, payload: None
+    def __init__(self):
+        self.payloads = []
+        self.fault = lambda number, payload: None
         self.scores = True
         self.honours_seeds = True
         self.model = self.name = "tiny"
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Server:
+    def __enter__(self):
         self._http = _Listener(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         self.port = self._http.server_address[1]
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.stop()
 
-    def stop(self) -> None:
+    def stop(self):
         """Stop listening, so that new connections are refused."""
         self._http.shutdown()
         self._http.server_close()
 
     @property
-    def chat(self) -> str:
+    def chat(self):
         """Model arguments for the chat protocol."""
         return f"model={self.model},base_url=http://127.0.0.1:{self.port}/v1/chat/completions"
 
     @property
-    def completions(self) -> str:
+    def completions(self):
         """Model arguments for the completions protocol, with the server's own tokenizer."""
         return f"model={self.model},base_url=http://127.0.0.1:{self.port}/v1/completions"
 
-    def asked(self) -> list[str]:
+    def asked(self):
         """The prompts that it received, without the test request."""
         return [text for payload in self.payloads if "Which letter comes first" not in (text := text_of(payload))]
 
-    def take(self, payload: Payload) -> int:
+    def take(self, payload):
         """Record a request."""
         with self._lock:
             self.payloads.append(payload)
             return len(self.payloads) - 1
 
-    def answer(self, payload: Payload) -> Payload:
+    def answer(self, payload):
         """The choice of a response, in the format of the protocol."""
         if payload.get("echo"):
             return {"choices": [self._scored(index, tokens) for index, tokens in enumerate(payload["prompt"])]}
@@ -100,23 +95,23 @@ class Server:
             return {"model": self.name, "choices": [{"index": 0, "message": {"role": "assistant", "content": said[0]}}]}
         return {"model": self.name, "choices": [{"index": index, "text": text} for index, text in enumerate(said)]}
 
-    def _scored(self, index: int, tokens: list[int]) -> Payload:
+    def _scored(self, index, tokens):
         if not self.scores:  # as llama.cpp's server: only the generated token, in another format
             return {"index": index, "text": "", "logprobs": {"content": [{"token": "x", "logprob": -1.0}]}}
         likelihoods = [None, *(-(1 + token % 7) / 2 for token in tokens[1:]), -1.0]
         top = [None if value is None else {"x": value} for value in likelihoods]
         return {"index": index, "text": "", "logprobs": {"token_logprobs": likelihoods, "top_logprobs": top}}
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self):
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             wbufsize = -1  # headers and body are sent at once
 
-            def log_message(self, *_: Any) -> None:
+            def log_message(self, *_):
                 pass
 
-            def reply(self, status: int, body: Any, headers: Payload | None = None) -> None:
+            def reply(self, status, body, headers=None):
                 data = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "text/html" if isinstance(body, bytes) else "application/json")
@@ -125,7 +120,7 @@ class Server:
                 self.end_headers()
                 self.wfile.write(data)
 
-            def do_GET(self) -> None:
+            def do_GET(self):
                 if self.path == "/v1/models":
                     self.reply(200, {"data": [{"id": server.model, "created": len(server.payloads)}]})
                 elif self.path == "/tokenizer_info":
@@ -133,7 +128,7 @@ class Server:
                 else:
                     self.reply(404, {"error": "no such page"})
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 if self.path == "/tokenize":
                     self.reply(200, {"tokens": list(payload["prompt"].encode())})
@@ -162,12 +157,12 @@ class Server:
         return Handler
 
 
-def text_of(payload: Payload) -> str:
+def text_of(payload):
     """The prompt of a request, as one text."""
     return "\n".join(texts_of(payload))
 
 
-def texts_of(payload: Payload) -> list[str]:
+def texts_of(payload):
     """The prompts in a request."""
     if "messages" in payload:
         return ["\n".join(turn["content"] for turn in payload["messages"])]

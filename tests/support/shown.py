@@ -1,12 +1,7 @@
 """What the tables of a report show, and names that try to break them."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from lm_eval_cora.report.score_views import data_table
-from lm_eval_cora.runs.model_run import Runs
 from lm_eval_cora.tables.number import Number
-from lm_eval_cora.tables.table import Table
 from lm_eval_cora.tables.table_formats import as_csv
 
 HOSTILE_NAMES = {
@@ -18,20 +13,20 @@ HOSTILE_NAMES = {
 }
 
 
-def value_in(table: Table, row: int, column: str) -> Any:
+def value_in(table, row, column):
     """The value of a cell: a number, or the cell itself."""
     cell = table.rows[row][list(table.columns).index(column)]
     return cell.value if isinstance(cell, Number) else cell
 
 
-def scores_as_csv(runs: Runs, names: Sequence[str] = ()) -> str:
+def scores_as_csv(runs, names=()):
     """Every metric of runs, or some, as CSV."""
     return as_csv([data_table(runs, names)])
 
 
-def marked(table: Table) -> dict[str, list[str]]:
+def marked(table):
     """For each column with marks, the names of the rows that are marked."""
-    found: dict[str, list[str]] = {}
+    found = {}
     for row in table.rows:
         for column, cell in zip(table.columns, row, strict=True):
             if isinstance(cell, Number) and cell.best:
@@ -39,6 +34,6 @@ def marked(table: Table) -> dict[str, list[str]]:
     return found
 
 
-def widths(table: Table) -> set[int]:
+def widths(table):
     """The numbers of cells of the rows."""
     return {len(row) for row in (table.columns, *table.rows)}

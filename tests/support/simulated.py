@@ -1,11 +1,9 @@
 """Models with known answers, for runs in the harness."""
 
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from math import log
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 from lm_eval import simple_evaluate
@@ -26,42 +24,42 @@ class Simulated(LM):
     have 1/4 if it says none.
     """
 
-    def __init__(self, rule: Callable[[dict[str, Any]], str]) -> None:
+    def __init__(self, rule):
         super().__init__()
         self.rule = rule
-        self.prompts: list[str] = []
-        self.calls: list[list[Any]] = []
+        self.prompts = []
+        self.calls = []
 
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+    def generate_until(self, requests, disable_tqdm=False):
         self.calls.append(list(requests))
         self.prompts += [request.args[0] for request in requests]
         return [self.rule(request.doc) for request in requests]
 
-    def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+    def loglikelihood(self, requests, disable_tqdm=False):
         self.calls.append(list(requests))
         self.prompts += [request.args[0] for request in requests]
         return [self._score(self.rule(request.doc), request.args[1].strip()) for request in requests]
 
     @staticmethod
-    def _score(said: str, answer: str) -> tuple[float, bool]:
+    def _score(said, answer):
         if said not in {*LETTERS, "yes", "no"}.union(*STYLES.values()):
             return log(1 / 4), False
         return log(1 / 2 if answer == said else 1 / 8), answer == said
 
-    def loglikelihood_rolling(self, requests: list[Any]) -> list[float]:
+    def loglikelihood_rolling(self, requests):
         raise AssertionError("no form scores whole texts")
 
     @property
-    def tokenizer_name(self) -> str:
+    def tokenizer_name(self):
         return "simulated"
 
-    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+    def apply_chat_template(self, chat_history, add_generation_prompt=True):
         turns = [f"<{turn['role']}>{turn['content']}</{turn['role']}>" for turn in chat_history]
         return "".join(turns) + "<assistant>" * add_generation_prompt
 
 
 @contextmanager
-def quickly() -> Iterator[None]:
+def quickly():
     """Leave out what takes as long as a short run: pip, git, torch, the table, and finding the harness' own tasks."""
     with (
         patch("lm_eval.evaluator.add_env_info"),
@@ -74,12 +72,12 @@ def quickly() -> Iterator[None]:
 
 
 def run(
-    rule: Callable[[dict[str, Any]], str] | LM | str,
-    task: str | list[str] = "cora_demo",
-    options: Mapping[str, Any] | None = None,
-    include_path: Path | list[Path] = TASKS,
-    **arguments: Any,
-) -> dict[str, Any]:
+    rule,
+    task="cora_demo",
+    options=None,
+    include_path=TASKS,
+    **arguments,
+):
     """Run tasks with a simulated model, or another one; return what the harness returns: None on other ranks."""
     manager = TaskManager(
         include_path=include_path, include_defaults=False, metadata={} if options is None else {"cora": dict(options)}
@@ -90,22 +88,22 @@ def run(
         return simple_evaluate(model=model, tasks=tasks, task_manager=manager, **arguments)
 
 
-def scores(results: Mapping[str, Any], task: str = "cora_demo", filter_name: str = "none") -> dict[str, Any]:
+def scores(results, task="cora_demo", filter_name="none"):
     """The metrics of a task by name, without the harness' bookkeeping."""
     suffix = f",{filter_name}"
     return {key.removesuffix(suffix): value for key, value in results["results"][task].items() if key.endswith(suffix)}
 
 
-def scored(rule: Any, task: str = "cora_demo", *more: Any, **named: Any) -> dict[str, Any]:
+def scored(rule, task="cora_demo", *more, **named):
     """The metrics of a run of one task, by name."""
-    return scores(run(rule, task, *more, **named), task)
+    return scores(run(rule, task, *more, **{"log_samples": False, **named}), task)
 
 
-def signature_of(results: Mapping[str, Any], task: str = "cora_demo") -> str:
+def signature_of(results, task="cora_demo"):
     return str(results["configs"][task]["metadata"]["signature"])
 
 
-def knows(doc: dict[str, Any]) -> str:
+def knows(doc):
     """Always the right answer."""
     if doc["ask"] == "yes_no":
         return "yes" if doc["answer"] in doc["printed"] else "no"
@@ -114,13 +112,13 @@ def knows(doc: dict[str, Any]) -> str:
     return says(doc, doc["answer"])
 
 
-def says(doc: dict[str, Any], identity: int) -> str:
+def says(doc, identity):
     """The letter of an option, in the form that the prompt asks for."""
     letter = LETTERS[doc["printed"].index(identity)]
     return f"I see. The best answer is {letter}." if doc["ask"] == "best_answer" else letter
 
 
-def prefers(doc: dict[str, Any]) -> str:
+def prefers(doc):
     """Picks by a fixed ranking of the options of a question, with a wrong one first, at any position."""
     wrong_first = (doc["answer"] + 1) % 5
     best = min(doc["printed"], key=lambda identity: (identity != wrong_first, identity * 7 % 31))

@@ -2,14 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 from tests.support.simulated import Simulated, knows, says
 
 
-def known(task: str) -> set[str]:
+def known(task):
     """The metrics with the same values as in the full run."""
     if "_order" in task:
         return {"mcqa", "ci", "cora", "acc_h"}
@@ -18,7 +15,7 @@ def known(task: str) -> set[str]:
     return {"mcqa", "ci", "cora", "bmca@1.0"}
 
 
-def chance(*key: object) -> float:
+def chance(*key):
     """A number from 0 to 1 from a hash of a key."""
     return int.from_bytes(hashlib.sha256(json.dumps(key).encode()).digest()[:4], "big") / 2**32
 
@@ -26,13 +23,13 @@ def chance(*key: object) -> float:
 class Moody(Simulated):
     """Knows some questions in all variants and others in some variants; else its answer is wrong or invalid."""
 
-    def __init__(self, seed: int, sure: float = 0.35) -> None:
+    def __init__(self, seed, sure=0.35):
         super().__init__(self.say)
         self.seed = seed
         self.sure = sure
-        self.asked: list[tuple[str, int]] = []
+        self.asked = []
 
-    def say(self, doc: dict[str, Any]) -> str:
+    def say(self, doc):
         question, ordinal = doc["question_id"], doc["ordinal"]
         self.asked.append((question, ordinal))
         skill = 1.0 if chance(self.seed, question) < self.sure else chance(self.seed, question, "skill")
@@ -45,7 +42,7 @@ class Moody(Simulated):
         return says(doc, next(identity for identity in doc["printed"] if identity != doc["answer"]))
 
 
-def two_options(folder: Path, more: Callable[[int], dict[str, str]] = lambda n: {}) -> dict[str, str]:
+def two_options(folder, more=lambda n: {}):
     """Write 120 questions with two options, and so 8 variants; return the options of a task that asks them."""
     rows = ({"id": f"q{n}", "question": f"{n}?", "choices": ["a", "b"], "answer": n % 2, **more(n)} for n in range(120))
     file = folder / "rows.jsonl"

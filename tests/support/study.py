@@ -1,19 +1,16 @@
 """Runs of the MCQA+ and REVAS tasks, and a model whose scores can be computed by hand."""
 
-from pathlib import Path
-from typing import Any
-
 from tests.support.simulated import says
 from tests.support.written import put
 
 
-def study_of(results: dict[str, Any], task: str) -> dict[str, Any]:
+def study_of(results, task):
     study = results["configs"][task]["metadata"]["study"]
     assert isinstance(study, dict)
     return study
 
 
-def four_options(tmp_path: Path, rights: list[int]) -> dict[str, Any]:
+def four_options(tmp_path, rights):
     """Options of a run with a file of questions with four options and given positions of the right one."""
     rows = [
         {"id": str(number), "question": f"Which {number}?", "choices": list("wxyz"), "answer": right}
@@ -22,7 +19,7 @@ def four_options(tmp_path: Path, rights: list[int]) -> dict[str, Any]:
     return {"data_files": str(put(tmp_path / "four.jsonl", rows))}
 
 
-def believes_two(doc: dict[str, Any]) -> str:
+def believes_two(doc):
     """Prefers the wrong one of its two options in odd questions."""
     right = doc["answer"] if doc["answer"] != 26 else int(doc["question_id"]) % 4
     other = (right + 1) % 4

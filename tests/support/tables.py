@@ -1,14 +1,13 @@
 """Tables of answers: the metrics that the task files name, made-up answers to each probe, and answers spelled out."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations
 from math import exp, inf, log, log1p, nan, sqrt
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -21,25 +20,25 @@ from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics import Estimate
 from lm_eval_cora.metrics.entries import compute, features_of
 from lm_eval_cora.metrics.facts import REPEATS, facts_of_entry
-from lm_eval_cora.metrics.responses import BY_RECORD, Bools, ResponseTable
+from lm_eval_cora.metrics.responses import BY_RECORD, ResponseTable
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import AnyQuestion, Form, OpenQuestion, Question
-from lm_eval_cora.variants.order import Orders, order
+from lm_eval_cora.questions.question import OpenQuestion, Question
+from lm_eval_cora.variants.order import order
 from lm_eval_cora.variants.probes import PROBES
-from lm_eval_cora.variants.variant import Setting, Variant
+from lm_eval_cora.variants.variant import Setting
 
 _FRAGMENTS = Path(__file__).parents[2] / "tasks" / "_probes"
-Metrics = dict[str, Callable[[ResponseTable], Any]]
+
 Members = list[list[Record]]
 """The records of each question."""
 
 
 # ---- metrics
-def _entries(probe: str) -> list[dict[str, Any]]:
+def _entries(probe):
     return list(load_yaml(_FRAGMENTS / f"{probe}.yaml")["metric_list"])
 
 
-def _metrics(probe: str) -> Metrics:
+def _metrics(probe):
     # See tests/metrics/test_noise.py for those of repeats.
     entries = (entry for entry in _entries(probe) if probe == "sampling" or REPEATS not in features_of(entry))
     return {entry["metric"]: partial(compute, entry) for entry in entries}
@@ -53,7 +52,7 @@ SAMPLED = [entry["metric"] for entry in _entries("plus") if facts_of_entry(entry
 """Metrics of a table with one variant per question."""
 
 
-def estimates(metrics: Metrics, table: ResponseTable) -> dict[str, Estimate]:
+def estimates(metrics, table):
     """Each metric's result; those of a mapping under its name and theirs, such as "sc_buckets 4/4 share".
 
     A count is an Estimate without an error.
@@ -61,7 +60,7 @@ def estimates(metrics: Metrics, table: ResponseTable) -> dict[str, Estimate]:
     return {key: found for name, metric in metrics.items() for key, found in _flat(name, metric(table))}
 
 
-def _flat(name: str, result: Any) -> Iterator[tuple[str, Estimate]]:
+def _flat(name, result):
     if isinstance(result, Mapping):
         for key, inner in result.items():
             yield from _flat(f"{name} {key}", inner)
@@ -70,7 +69,7 @@ def _flat(name: str, result: Any) -> Iterator[tuple[str, Estimate]]:
 
 
 @contextmanager
-def without_errors() -> Iterator[None]:
+def without_errors():
     """Metrics without their standard errors and intervals, which take longer than the values."""
     with (  # functions, because a Mock takes longer than most metrics
         mock.patch("lm_eval_cora.metrics.ranges.bootstrap", lambda *_: np.zeros((2, 2))),  # noqa: PT008
@@ -81,17 +80,17 @@ def without_errors() -> Iterator[None]:
         yield
 
 
-def without_variation(questions: int) -> float:
+def without_variation(questions):
     """The standard error of a share between 0 and 1 if no question differs: half of Wilson's interval over 1.96."""
     return 1.959964 / (questions + 1.959964**2) / 2
 
 
-def of_some(first_order: float, questions: int, inside: int) -> float:
+def of_some(first_order, questions, inside):
     """The error of a mean over n of N questions, from sqrt(N / (N - 1) sum of squares) / n."""
     return first_order * sqrt((1 - 1 / questions) / (1 - 1 / inside))
 
 
-def assert_is(estimate: Estimate, value: float, stderr: float) -> None:
+def assert_is(estimate, value, stderr):
     assert (estimate.value, estimate.stderr) == pytest.approx((value, stderr), nan_ok=True)
 
 
@@ -119,10 +118,10 @@ class Respondent:
     scored: bool
     """Whether the likelihoods of yes and no were scored, instead of reading a response."""
 
-    def record(self, rng: random.Random, name: str, category: str, variant: Variant, variants: int) -> Record:
+    def record(self, rng, name, category, variant, variants):
         slips = self.slips_in_original if variant.kind in ("original", "shuffled") else self.slips
         style = rng.choice(STYLES) if rng.random() < slips else self.style
-        said: dict[str, Any] = {"category": category, "tied": rng.random() < 0.1, "followed": rng.random() < 0.7}
+        said = {"category": category, "tied": rng.random() < 0.1, "followed": rng.random() < 0.7}
         if not variant.printed:
             said |= self._written(rng, style, name)
         elif FORMATS[variant.ask].picks_one:
@@ -132,15 +131,15 @@ class Respondent:
             said |= self._selected(rng, style, variant)
         return answer_to(variant, name, variants, **said)
 
-    def _liked(self, style: str, variant: Variant) -> list[int]:
+    def _liked(self, style, variant):
         letter = variant.printed[self.favourite % len(variant.printed)]
         liked = {"knows": variant.answer, "sticks": self.favourite, "one letter": letter}.get(style)
         return [option for option in variant.printed if option == liked]
 
-    def _picked(self, rng: random.Random, style: str, variant: Variant) -> int | None:
+    def _picked(self, rng, style, variant):
         return None if style == "says nothing" else rng.choice(self._liked(style, variant) or variant.printed)
 
-    def _selected(self, rng: random.Random, style: str, variant: Variant) -> dict[str, Any]:
+    def _selected(self, rng, style, variant):
         if style == "says nothing":
             return {"selected": None}
         liked, also = self._liked(style, variant), {"guesses": 0.5, "sticks": 0.3}.get(style, 0.0)
@@ -153,14 +152,14 @@ class Respondent:
         yes, no = (high, low) if selected else (low, high)
         return {"selected": variant.printed if yes >= no else (), "likelihood_yes": yes, "likelihood_no": no}
 
-    def _written(self, rng: random.Random, style: str, name: str) -> dict[str, Any]:
+    def _written(self, rng, style, name):
         if style == "says nothing":
             return {}
         text = rng.choice(TEXTS) if style == "guesses" else TEXTS[self.favourite]
         return {"written": text, "matches": random.Random(name + text).choice((True, True, False, None))}
 
 
-def _of_letters(rng: random.Random, variant: Variant, picked: int | None) -> bytes:
+def _of_letters(rng, variant, picked):
     """Log-likelihoods of the letters of an order, with ties and impossible letters; nan if no letter is picked."""
     if not variant.kind.startswith("answer_at_"):
         return b""
@@ -171,7 +170,7 @@ def _of_letters(rng: random.Random, variant: Variant, picked: int | None) -> byt
     return as_bytes(scores)
 
 
-def answer_to(variant: Variant, name: str, variants: int, picked: int | None = None, **said: Any) -> Record:
+def answer_to(variant, name, variants, picked=None, **said):
     """The record of an answer to one of the variants of a question."""
     return Record(
         *(name, variants, variant.ordinal, variant.kind, variant.printed, variant.answer),
@@ -185,31 +184,29 @@ def answer_to(variant: Variant, name: str, variants: int, picked: int | None = N
 
 
 @cache
-def variants_of(
-    probe: str, options: int, answer: int, twist: str = "", orders: Orders = "swap", form: Form = "generate"
-) -> Sequence[Variant]:
+def variants_of(probe, options, answer, twist="", orders="swap", form="generate"):
     """The variants of a question. Two distractors may be equal, and a distractor or the right option may be NOTA."""
     texts = [f"choice {number}" for number in range(options)]
     if twist == "equal" and options > 2:
         texts[answer - 1] = texts[answer - 2]
     elif twist and options:
         texts[answer - (twist == "nota")] = "None of the above"
-    question: AnyQuestion = OpenQuestion("q", "How many?", "5")
+    question = OpenQuestion("q", "How many?", "5")
     if options:
         question = Question("q", "Which one?", tuple(texts), answer)
     return PROBES[probe].expand(question, Setting(Options(orders=orders), form))
 
 
 def questions(
-    count: int,
-    probe: str = "divergent",
-    options: Sequence[int] = (2, 3, 4, 5),
-    seed: int = 0,
+    count,
+    probe="divergent",
+    options=(2, 3, 4, 5),
+    seed=0,
     *,
-    orders: Orders = "swap",
-    form: Form = "generate",
-    whole: bool = True,
-) -> Members:
+    orders="swap",
+    form="generate",
+    whole=True,
+):
     """Complete questions, of which some have equal options or NOTA. More options make them harder, 0 open.
 
     Unless they are whole, each has some of its variants only.
@@ -234,31 +231,28 @@ def questions(
     return members
 
 
-def few_questions(probe: str, seed: int, least: int = 1, **more: Any) -> Members:
+def few_questions(probe, seed, least=1, **more):
     """One to four questions, for property tests."""
     rng = random.Random(seed)
-    orders: Orders = rng.choice(("swap", "swap", "cyclic", "all")) if probe == "order" else "swap"
+    orders = rng.choice(("swap", "swap", "cyclic", "all")) if probe == "order" else "swap"
     sizes = {"order": (3, 4), "plus": (2, 3, 4, 5, 6, 8, 10), "revas": (2, 3, 4, 5, 6, 8, 10)}.get(probe, (2, 3, 4, 5))
     return questions(rng.randint(least, 4), probe, sizes, seed, orders=orders, whole=probe != "divergent", **more)
 
 
-Same = Callable[[str, str], bool | None]
-
-
-def equivalence(seed: int) -> Same:
+def equivalence(seed):
     """Verdicts on pairs of `TEXTS`: symmetric but not transitive; None if a comparison ran out."""
     rng = random.Random(seed)
     verdicts = {frozenset(pair): rng.choice((True, False, None)) for pair in combinations(TEXTS, 2)}
     return lambda one, other: True if one == other else verdicts[frozenset((one, other))]
 
 
-def table_of(members: Sequence[Sequence[Record]], same: Same | None = None) -> ResponseTable:
+def table_of(members, same=None):
     records = (record for records in members for record in records)
     return ResponseTable.from_records(records, *filter(None, (same,)))
 
 
 QUESTIONS = 120
-_MADE: dict[str, Callable[[], tuple[str, Members]]] = {
+_MADE = {
     "divergent": lambda: ("divergent", questions(QUESTIONS, "divergent", (2,), 1)),
     "plus": lambda: ("plus", questions(QUESTIONS, "plus", (2, 4), 2)),
     "study": lambda: ("revas", questions(QUESTIONS, "revas", (3, 4, 5), 3)),
@@ -274,7 +268,7 @@ MADE = tuple(_MADE)
 
 
 @cache
-def made(name: str) -> tuple[Metrics, ResponseTable]:
+def made(name):
     """Make a table when a test needs it, with the metrics of its probe except those by category."""
     probe, members = _MADE[name]()
     chosen = {name: metric for name, metric in OF_PROBE[probe].items() if "by_category" not in name}
@@ -282,7 +276,7 @@ def made(name: str) -> tuple[Metrics, ResponseTable]:
 
 
 @cache
-def found_in(name: str) -> dict[str, Estimate]:
+def found_in(name):
     return estimates(*made(name))
 
 
@@ -291,15 +285,15 @@ A, B, C, D = range(4)
 
 
 def asked(
-    name: str,
-    says: Sequence[int | None],
-    options: int = 4,
+    name,
+    says,
+    options=4,
     *,
-    answer: int = 0,
-    orders: Orders = "swap",
-    references: Any = (),
-    **more: Any,
-) -> list[Record]:
+    answer=0,
+    orders="swap",
+    references=(),
+    **more,
+):
     """The variants of the order probe for a question, with the letter of each answer."""
     choices = tuple(map(str, range(options)))
     variants = order(Question(name, "Which?", choices, answer, references=references), orders=orders)
@@ -309,7 +303,7 @@ def asked(
     ]
 
 
-def hits(rows: Sequence[str], kinds: Sequence[str] = "", categories: Sequence[str] = "") -> ResponseTable:
+def hits(rows, kinds="", categories=""):
     """A question for each row: 1 is a right answer, 0 a wrong one, a dash an invalid one."""
     return ResponseTable.from_records(
         Record(
@@ -324,7 +318,7 @@ def hits(rows: Sequence[str], kinds: Sequence[str] = "", categories: Sequence[st
     )
 
 
-def of_kinds(right: Bools, present: Bools | None = None, categories: Sequence[str] = ()) -> ResponseTable:
+def of_kinds(right, present=None, categories=()):
     """(N, G) answers to the kinds of N questions, without those that are not present."""
     present = np.ones(right.shape, dtype=np.bool_) if present is None else present
     question, kind = np.nonzero(present)
@@ -338,10 +332,10 @@ def of_kinds(right: Bools, present: Bools | None = None, categories: Sequence[st
     )
 
 
-def written(*answers: Sequence[str | None], matches: bool | None = True, ran_out: Sequence[str] = ()) -> ResponseTable:
+def written(*answers, matches=True, ran_out=()):
     """A question for each list; x=5 and y=5 are both equivalent to 5, and comparisons with `ran_out` run out."""
 
-    def same(one: str, other: str) -> bool | None:
+    def same(one, other):
         if one in ran_out or other in ran_out:
             return None
         return one == other or ("5" in (one, other) and {one, other} <= {"5", "x=5", "y=5"})
@@ -363,27 +357,27 @@ def written(*answers: Sequence[str | None], matches: bool | None = True, ran_out
 
 
 # ---- answers to the variants of the REVAS study, spelled out in parts
-Part = list[dict[str, Any]]
+
 FOUR = (0, 1, 2, 3)
 NOTA = 26
 
 
-def ordered(kind: str, *picks: int | None, printed: tuple[int, ...] = FOUR, answer: int = 0) -> Part:
+def ordered(kind, *picks, printed=FOUR, answer=0):
     """Return a variant per pick. The first has the order of the source; the real orders do not matter here."""
     later = "shuffled" if kind == "original" else f"{kind}_shuffled"
     shared = {"printed": printed, "answer": answer}
     return [{"kind": later if number else kind, "picked": pick, **shared} for number, pick in enumerate(picks)]
 
 
-def original(*picks: int | None, printed: tuple[int, ...] = FOUR) -> Part:
+def original(*picks, printed=FOUR):
     return ordered("original", *picks, printed=printed)
 
 
-def nota(*picks: int | None) -> Part:
+def nota(*picks):
     return ordered("nota_answer", *picks, printed=(1, 2, 3, NOTA), answer=NOTA)
 
 
-def true_or_false(*says: bool | None) -> Part:
+def true_or_false(*says):
     """Return the answers yes or no to option 0, the right one, and then to the others."""
     return [
         {
@@ -397,7 +391,7 @@ def true_or_false(*says: bool | None) -> Part:
     ]
 
 
-def scored(*chances: tuple[float, float] | None) -> Part:
+def scored(*chances):
     """Return the same with the probabilities of yes and no, None if they are missing."""
     parts = true_or_false(*(chance and chance[0] >= chance[1] for chance in chances))
     for part, chance in zip(parts, chances, strict=True):
@@ -406,17 +400,17 @@ def scored(*chances: tuple[float, float] | None) -> Part:
     return parts
 
 
-def select_all(*selected: int) -> Part:
+def select_all(*selected):
     return [{"kind": "select_all", "printed": FOUR, "picked": None, "ask": "select_all", "selected": selected}]
 
 
-def replaced(*picks: int | None) -> Part:
+def replaced(*picks):
     """Return three variants, in which distractor 1, 2 or 3 is replaced."""
     printed = [tuple(27 + i if i == gone else i for i in FOUR) for gone in (1, 2, 3)]
     return [{"kind": "replaced", "picked": pick, "printed": p} for pick, p in zip(picks, printed, strict=True)]
 
 
-def of_parts(*asked: Part) -> ResponseTable:
+def of_parts(*asked):
     """Return a table with a question for each argument."""
     return ResponseTable.from_records(
         Record(f"q{number}", len(parts), ordinal, **{"answer": 0, "original": part["kind"] == "original", **part})
@@ -426,13 +420,13 @@ def of_parts(*asked: Part) -> ResponseTable:
 
 
 # ---- resampling
-def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
+def resampled(table, drawn):
     """A table of these questions. Columns are copied, because making 9,000 Records 400 times is slow."""
     starts, sizes = table.starts, table.sizes[drawn]
     rows = _stretches(starts[drawn], sizes)
     moved = np.cumsum(sizes) - sizes - starts[drawn]
 
-    def copied(pairs: np.ndarray) -> np.ndarray:
+    def copied(pairs):
         of = table.question[pairs[:, 0]]
         counts = np.bincount(of, minlength=len(table.sizes))
         chosen = np.argsort(of, kind="stable")[_stretches((np.cumsum(counts) - counts)[drawn], counts[drawn])]
@@ -450,10 +444,10 @@ def resampled(table: ResponseTable, drawn: np.ndarray) -> ResponseTable:
 
 
 @cache
-def _new_ids(count: int) -> tuple[str, ...]:
+def _new_ids(count):
     return tuple(f"{copy:06d}" for copy in range(count))
 
 
-def _stretches(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _stretches(starts, sizes):
     """Concatenated indices of ranges that start at these places."""
     return np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())

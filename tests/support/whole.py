@@ -18,9 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 from tabulate import tabulate
@@ -34,7 +32,7 @@ HEADERS = ["task", "questions", "variants", "requests", "prompt tokens", "second
 HEADERS += ["cora or accuracy", "left out"]
 
 
-def mostly_knows(doc: dict[str, Any]) -> str:
+def mostly_knows(doc):
     """The right answer in seven of ten variants, chosen by a hash of the variant, and a wrong one in the others."""
     from lm_eval_cora.questions.question import LETTERS
     from tests.support.simulated import knows, says
@@ -51,7 +49,7 @@ def mostly_knows(doc: dict[str, Any]) -> str:
     return f"{wrong}, {LETTERS[place]}" if doc["ask"] == "select_all" else wrong
 
 
-def run(task: str, metadata: str) -> dict[str, Any]:
+def run(task, metadata):
     """Run one task in this process; return its row of the table."""
     from tests.support import simulated
 
@@ -60,15 +58,15 @@ def run(task: str, metadata: str) -> dict[str, Any]:
 
         requests = size = 0
 
-        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        def generate_until(self, requests, disable_tqdm=False):
             self.count(requests)
             return [self.rule(request.doc) for request in requests]
 
-        def loglikelihood(self, requests: list[Any], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        def loglikelihood(self, requests, disable_tqdm=False):
             self.count(requests)
             return [self._score(self.rule(request.doc), request.args[1].strip()) for request in requests]
 
-        def count(self, requests: list[Any]) -> None:
+        def count(self, requests):
             """All letters of a variant are scored after one prompt."""
             self.requests += len(requests)
             self.size += sum(len(request.args[0].encode()) for request in requests if request.idx == 0)
@@ -96,17 +94,17 @@ def run(task: str, metadata: str) -> dict[str, Any]:
 class Lines(logging.Handler):
     """Stores the messages about rows that are left out."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.left_out: list[str] = []
+        self.left_out = []
 
-    def emit(self, record: logging.LogRecord) -> None:
+    def emit(self, record):
         _, found, rest = record.getMessage().partition(": left out ")
         if found:
             self.left_out.append(rest.partition(": ")[2])
 
 
-def local_file(folder: Path, whole: Path) -> Path:
+def local_file(folder, whole):
     """TruthfulQA as a user's file."""
     import datasets
 
@@ -120,7 +118,7 @@ def local_file(folder: Path, whole: Path) -> Path:
     return path
 
 
-def main() -> int:
+def main():
     """Run the tasks one after the other and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="run the tasks with one of these in their name (default: all)")
@@ -145,7 +143,7 @@ def main() -> int:
     return int(failed > 0)
 
 
-def run_in_a_process(task: str, whole: Path) -> dict[str, Any]:
+def run_in_a_process(task, whole):
     """Run one task in its own process, in the folder of the benchmarks; return its row, or the error."""
     environment = {
         **os.environ,
@@ -154,7 +152,7 @@ def run_in_a_process(task: str, whole: Path) -> dict[str, Any]:
         "PYTHONPATH": str(REPOSITORY),
     }
     with tempfile.TemporaryDirectory() as temporary:
-        options: dict[str, Any] = {}
+        options = {}
         if benchmark_of(task) == "local":
             options = {"data_files": str(local_file(Path(temporary), whole))}
         elif benchmark_of(task) == "hub":
@@ -164,17 +162,16 @@ def run_in_a_process(task: str, whole: Path) -> dict[str, Any]:
         done = subprocess.run(command, cwd=whole, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         return {"task": task, "error": f"{task}: failed\n{done.stderr[-2000:]}"}
-    row: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return row
+    return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def as_table(rows: Sequence[dict[str, Any]]) -> str:
+def as_table(rows):
     """The rows as a Markdown table."""
     cells = [[_cell(row.get(name, "failed" if "error" in row else "")) for name in HEADERS] for row in rows]
     return tabulate(cells, HEADERS, tablefmt="github", disable_numparse=True, colalign=("left", *["right"] * 7, "left"))
 
 
-def _cell(value: object) -> str:
+def _cell(value):
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -3,7 +3,7 @@
 import json
 import random
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
-from lm_eval.api.model import LM
 from lm_eval.loggers import EvaluationTracker
 
 from lm_eval_cora.metrics.estimate import for_json
@@ -20,13 +19,9 @@ from lm_eval_cora.renderers.markdown import as_markdown
 from lm_eval_cora.report.score_views import as_json
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
-from lm_eval_cora.runs.model_run import Run
 from tests.support.names import benchmark_of, printed
 from tests.support.shown import scores_as_csv
 from tests.support.simulated import TASKS, knows, run, says
-
-Doc = dict[str, Any]
-Line = dict[str, Any]
 
 DEMO = [
     *("cora_demo", "cora_demo_mc", "cora_demo_plus", "cora_demo_plus_mc", "cora_demo_revas", "cora_demo_revas_mc"),
@@ -49,7 +44,7 @@ class Written(NamedTuple):
     """Those that are in the results file alone."""
 
 
-def varied(doc: Doc, salt: str = "") -> str:
+def varied(doc, salt=""):
     """Often right, sometimes wrong, sometimes nothing; the same answer to the same variant."""
     dice = random.Random(f"{salt} {doc['question_id']} {doc['ordinal']}")
     chance = dice.random()
@@ -66,12 +61,12 @@ def varied(doc: Doc, salt: str = "") -> str:
     return says(doc, dice.choice(doc["printed"]))
 
 
-def otherwise(doc: Doc) -> str:
+def otherwise(doc):
     """The same with other random choices."""
     return varied(doc, "other")
 
 
-def save(folder: Path, results: dict[str, Any], model: str = "some-org/some-model") -> str:
+def save(folder, results, model="some-org/some-model"):
     """Write what the harness writes with `--log_samples`, and return the date in the names of the files."""
     tracker = EvaluationTracker(output_path=str(folder))
     tracker.general_config_tracker.log_experiment_args("simulated", f"pretrained={model}", None, None, False)
@@ -83,13 +78,13 @@ def save(folder: Path, results: dict[str, Any], model: str = "some-org/some-mode
 
 
 def write(
-    folder: Path,
-    rule: Callable[[Doc], str] | LM,
-    task: str,
-    options: Mapping[str, Any],
-    model: str = "some-org/some-model",
-    **arguments: Any,
-) -> Written:
+    folder,
+    rule,
+    task,
+    options,
+    model="some-org/some-model",
+    **arguments,
+):
     """Run a task and write its files."""
     results = run(rule, task, options, TASKS / benchmark_of(task), **arguments)
     date = save(folder, results, model)
@@ -103,22 +98,22 @@ def write(
     )
 
 
-def copied(written: Written, folder: Path) -> Written:
+def copied(written, folder):
     """Copy a run to another folder, to damage it."""
     shutil.copytree(written.folder, folder, dirs_exist_ok=True)
     files = [folder / path.relative_to(written.folder) for path in (written.samples, written.results)]
     return Written(folder, *files, written.printed, written.study)
 
 
-def strict(text: str) -> Any:
+def strict(text):
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"a bare {name}"))
 
 
-def lines_of(path: Path) -> list[Line]:
+def lines_of(path):
     return [json.loads(line) for line in path.read_text().split("\n") if line]
 
 
-def put(path: Path, lines: Sequence[Any]) -> Path:
+def put(path, lines):
     """Write lines: bytes and texts as they are, anything else as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
@@ -128,7 +123,7 @@ def put(path: Path, lines: Sequence[Any]) -> Path:
     return path
 
 
-def edit(path: Path, change: Callable[[Line], Any]) -> None:
+def edit(path, change):
     """Change each line of a samples file."""
     lines = lines_of(path)
     for line in lines:
@@ -136,30 +131,30 @@ def edit(path: Path, change: Callable[[Line], Any]) -> None:
     put(path, lines)
 
 
-def edit_results(written: Written, change: Callable[[Line], Any]) -> None:
+def edit_results(written, change):
     """Change the results file of a run."""
     results = json.loads(written.results.read_text())
     change(results)
     written.results.write_text(json.dumps(results))
 
 
-def the_run(*paths: Path) -> Run:
+def the_run(*paths):
     (found,) = read_runs(paths)
     return found
 
 
-def everything(*paths: Path) -> str:
+def everything(*paths):
     """Everything that is reported about runs, in all forms. None of it may raise."""
     runs = read_runs(paths)
     strict(as_json(runs))
     return scores_as_csv(runs) + as_markdown(make_report(runs))
 
 
-def as_harness(number: float, undefined: str) -> float | str:
+def as_harness(number, undefined):
     return undefined if isnan(number) else number
 
 
-def check_numbers(run: Run, written: Written, task: str) -> None:
+def check_numbers(run, written, task):
     """Check that values are equal to the last digit, and that none is missing."""
     told = {key.removesuffix(",none"): value for key, value in written.printed.items() if key.endswith(",none")}
     names = [name for name in told if not name.endswith("_stderr")]
@@ -173,11 +168,11 @@ def check_numbers(run: Run, written: Written, task: str) -> None:
 
 
 # ---- files of answers that were collected without the harness
-Row = dict[str, Any]
+
 KINDS = ("original", "shuffled", "nota", "fewer")
 
 
-def answers(model: str = "small", knows: float = 0.5, questions: int = 20) -> list[Row]:
+def answers(model="small", knows=0.5, questions=20):
     """Answers to four variants of each question. The options depend on the variant, the picks on the model."""
     dice, rows = random.Random(model), []
     for number in range(questions):
@@ -189,12 +184,12 @@ def answers(model: str = "small", knows: float = 0.5, questions: int = 20) -> li
     return rows
 
 
-def _csv(path: Path, rows: Sequence[Row]) -> None:
+def _csv(path, rows):
     cells = [{**row, "printed": json.dumps(row["printed"])} if "printed" in row else row for row in rows]
     pd.DataFrame(cells).to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
 
 
-WRITERS: dict[str, Callable[[Path, Sequence[Row]], object]] = {
+WRITERS = {
     ".jsonl": put,
     ".json": lambda path, rows: path.write_text(json.dumps(list(rows))),
     ".csv": _csv,
@@ -203,19 +198,19 @@ WRITERS: dict[str, Callable[[Path, Sequence[Row]], object]] = {
 }
 
 
-def write_answers(path: Path, rows: Sequence[Row]) -> Path:
+def write_answers(path, rows):
     """Write answers in the format of the file's name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     WRITERS[path.suffix](path, rows)
     return path
 
 
-Answers = Mapping[str, str]
-"""For each kind of variant a character per question: 1 is right, 0 is wrong, - is a variant that does not exist."""
+def write_by_hand(path, answers):
+    """Write answers as a file for `score`.
 
-
-def write_by_hand(path: Path, answers: Answers) -> Path:
-    """Write answers as a file for `score`."""
+    For each kind of variant they have a character per question: 1 is right, 0 is wrong, - is a variant that does not
+    exist.
+    """
     rows = [
         {"question": f"q{number:03}", "variant": kind, "correct": None if mark == "?" else mark == "1"}
         for number, marks in enumerate(zip(*answers.values(), strict=True))
@@ -225,7 +220,7 @@ def write_by_hand(path: Path, answers: Answers) -> Path:
     return put(path, rows)
 
 
-def runs_by_hand(models: Mapping[str, Answers]) -> list[Run]:
+def runs_by_hand(models):
     """The runs of models whose answers are given, as the report reads them from files, which are gone afterwards."""
     with TemporaryDirectory() as folder:
         files = [Path(folder) / f"{number}.jsonl" for number in range(len(models))]
@@ -233,6 +228,6 @@ def runs_by_hand(models: Mapping[str, Answers]) -> list[Run]:
     return [replace(run, model=name) for run, name in zip(runs, models, strict=True)]
 
 
-def run_by_hand(answers: Answers, model: str = "model") -> Run:
+def run_by_hand(answers, model="model"):
     (run,) = runs_by_hand({model: answers})
     return run

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
 from functools import cache
 from itertools import product
 from math import factorial
@@ -16,7 +15,6 @@ from lm_eval_cora.variants.alterations import HEARD, UNHEARD, fillers
 from lm_eval_cora.variants.divergent import divergent
 from lm_eval_cora.variants.plus import plus
 from lm_eval_cora.variants.revas import revas
-from lm_eval_cora.variants.variant import Variant
 from tests.support.questions import (
     COUNTS,
     WATER,
@@ -100,7 +98,7 @@ def test_a_filler_does_not_occur_in_the_taken_texts(written):
 
 
 # ---- what several probes do in the same way
-Make = Callable[..., list[Variant]]
+
 WITH_FILLERS = pytest.mark.parametrize("make", [plus, revas])
 
 

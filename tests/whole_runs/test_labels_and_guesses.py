@@ -3,7 +3,7 @@
 import pytest
 
 import lm_eval_cora as cora
-from tests.support.simulated import knows, run, scores
+from tests.support.simulated import knows, run, scored, scores
 from tests.support.study import four_options
 from tests.support.written import put
 
@@ -20,7 +20,7 @@ def needs_the_question(doc):
 @pytest.mark.parametrize("form", ["", "_mc"])
 def test_a_model_that_knows_only_letters(form, tmp_path):
     task = f"cora_local_labels{form}"
-    values = scores(run(only_letters, task, four_options(tmp_path, [0, 1, 2, 3]), num_fewshot=1), task)
+    values = scored(only_letters, task, four_options(tmp_path, [0, 1, 2, 3]), num_fewshot=1)
     # Right in all five styles if the answer is the first option; otherwise only in the original: (5 + 3) / 20.
     assert values["acc"] == pytest.approx(0.4)
     assert (values["mcqa"], values["acc_min"], values["acc_max"]) == (1.0, 0.25, 1.0)

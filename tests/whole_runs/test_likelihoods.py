@@ -7,7 +7,7 @@ from math import nan
 
 from lm_eval_cora.questions.question import LETTERS
 from tests.support.names import METRICS
-from tests.support.simulated import Simulated, knows, prefers, run, scores
+from tests.support.simulated import Simulated, knows, prefers, run, scored, scores
 
 TASK = "cora_demo_mc"
 
@@ -19,9 +19,9 @@ def test_it_measures_what_the_generate_form_measures():
 
     few = {"questions": 30}
     for rule in (picks, prefers):
-        scored, written = scores(run(rule, TASK, few), TASK), scores(run(rule, "cora_demo", few))
+        likely, written = scored(rule, TASK, few), scored(rule, "cora_demo", few)
         same = {name for name in written if not name.startswith("followed")}
-        assert {name: scored[name] for name in same} == {name: written[name] for name in same}
+        assert {name: likely[name] for name in same} == {name: written[name] for name in same}
 
 
 def test_the_letters_of_a_variant_share_one_context():
@@ -46,7 +46,7 @@ def test_ties_take_the_first_letter_and_are_counted():
     results = run(lambda _: "", TASK, {"questions": 20})
     values = scores(results, TASK)
     assert (values["ties"], values["invalid"]) == (1.0, 0.0)
-    always_a = scores(run(lambda _: "A", TASK, {"questions": 20}), TASK)
+    always_a = scored(lambda _: "A", TASK, {"questions": 20})
     assert {name: values[name] for name in METRICS} == {name: always_a[name] for name in METRICS}
     assert always_a["ties"] == 0.0
     assert str(results["samples"][TASK][0]["ties"]) == "tied"

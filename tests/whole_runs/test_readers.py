@@ -9,7 +9,7 @@ from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.questions.question import LETTERS
 from tests.support.messages import tells
 from tests.support.responses import STYLES
-from tests.support.simulated import TASKS, run, scores
+from tests.support.simulated import TASKS, run, scored, scores
 from tests.support.stopping import Moody, chance
 from tests.support.written import the_run, write
 
@@ -55,7 +55,7 @@ def wrapped(doc):
 @pytest.mark.parametrize("probe", ["", "_plus", "_revas", "_order", "_prompts"])
 def test_a_model_that_chats_has_the_scores_of_one_that_does_not(probe):
     task = f"cora_demo{probe}"
-    values, plain = (scores(run(rule, task, QUESTIONS), task) for rule in (wrapped, Moody(SEED)))
+    values, plain = (scored(rule, task, QUESTIONS) for rule in (wrapped, Moody(SEED)))
     assert 0.3 < values["acc"] < 0.95
     assert values["followed"] < 0.9
     same = {name for name in values if not name.startswith("followed")}

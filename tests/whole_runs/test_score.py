@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from math import isnan
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,9 +12,6 @@ from lm_eval_cora.harness.scoring import CHECKER
 from tests.support.messages import tells, user_error
 from tests.support.simulated import Simulated, knows, run, says, scores
 from tests.support.study import four_options, study_of
-
-Doc = dict[str, Any]
-
 
 pytest_maths = pytest.mark.usefixtures("hub", "_math_verify")
 

@@ -3,7 +3,6 @@
 import importlib.util
 import re
 from itertools import combinations
-from typing import Any
 
 import pytest
 
@@ -61,7 +60,7 @@ TOO_FEW = {
 """One variant, and several ranks."""
 
 RANKS = 3
-Outcomes = dict[tuple[str, str], dict[str, Any]]
+
 MATHS = ("cora_math_prompts", "boxed")
 """A task that compares the answers of all ranks to a question."""
 

@@ -8,7 +8,7 @@ from lm_eval_cora.answers.records import Record
 from tests.support import oracles_score
 from tests.support.messages import tells
 from tests.support.names import METRICS
-from tests.support.simulated import run, scores
+from tests.support.simulated import run, scored, scores
 
 
 def records_of(results):
@@ -42,7 +42,7 @@ def test_a_model_that_always_says_a():
 
 
 def test_a_model_that_says_nothing_usable(caplog):
-    values = scores(run(lambda _: "Based on the history", options={"questions": 2}))
+    values = scored(lambda _: "Based on the history", options={"questions": 2})
     assert values["invalid"] == 1.0
     assert values["cora"] == values["acc"] == values["consistency_rate"] == 0.0
     parts = ("cora_demo: 100% ", "no letter (52 of 52", "'Based on the history'", "--apply_chat_template")

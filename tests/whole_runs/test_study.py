@@ -8,7 +8,7 @@ from lm_eval.tasks import TaskManager
 
 from tests.support.building import build, own_task
 from tests.support.messages import user_error
-from tests.support.simulated import Simulated, knows, run, scores
+from tests.support.simulated import Simulated, knows, run, scored, scores
 from tests.support.study import believes_two, four_options, study_of
 
 SELECTIONS = ("multi_share", "recall_")
@@ -143,7 +143,7 @@ class Unsure(Simulated):
 
 def test_a_missing_probability_costs_its_question_only(tmp_path):
     task = "cora_local_revas_mc"
-    values = scores(run(Unsure(knows), task, four_options(tmp_path, [0] * 6)), task)
+    values = scored(Unsure(knows), task, four_options(tmp_path, [0] * 6))
     # Of the right option: nan, none, 0, 1 (no likelihood is above 1), 0, 0; the wrong ones have 1/8 each.
     assert values["confidence_right"] == pytest.approx(1 / 4)
     assert values["confidence_wrong"] == pytest.approx(1 / 8)
