@@ -54,7 +54,7 @@ def test_a_table_is_written_again_and_the_text_around_it_stays():
     assert write_docs.with_tables(new) == new
 
 
-def documented(rows, *more, seed=0):
+def documented(rows: list[str], *more: int, seed: int = 0) -> list[int]:
     """Count rows, with `code`, and an example::
 
         raw | text
@@ -93,7 +93,7 @@ def test_a_docstring_becomes_markdown():
     ]
 
 
-def long(first, second, /, third=None, *, fourth=()):
+def long(first: str, second: str, /, third: float | None = None, *, fourth: tuple[int, ...] = ()) -> dict[str, float]:
     """Have many arguments."""
     return {}
 
