@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import closing
+from math import nan
 from pathlib import Path
 from unittest.mock import patch
 
@@ -166,3 +167,6 @@ def test_likelihoods_are_kept_as_plain_numbers_and_the_requests_of_perplexity_ta
         assert type(cache.loglikelihood(asked)[0][0]) is float
         cache.lm.loglikelihood_rolling = lambda requests: [-3.5]
         assert (cache.loglikelihood_rolling(asked), cache.kept) == ([-3.5], 1)
+        cache.lm.loglikelihood = lambda requests: [(nan, False)]  # a server gave no score, so a later run asks again
+        cache.loglikelihood([Instance("loglikelihood", {"number": 1}, ("Q", " B"), 0)])
+        assert cache.kept == 1

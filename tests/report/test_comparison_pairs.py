@@ -1,6 +1,7 @@
 """Differences between two runs, paired by question, and runs that cannot be compared."""
 
 import json
+from dataclasses import replace
 from statistics import stdev
 
 import pytest
@@ -77,6 +78,12 @@ def test_other_settings(options, arguments, told, tmp_path):
         written.results.unlink()
     # Without the results files the hashes of the variants and of the prompts differ.
     assert ("prompts differ" if arguments else "variants differ") in refusal(first.folder, second.folder)
+
+
+def test_written_and_scored_answers_without_results_files(demo):
+    run = replace(the_run(demo["cora_demo_order"].folder), signature="", reader=None)
+    told = not_comparable(run, replace(run, form="loglikelihood"))
+    assert told == "the first has written answers, the second has scored answers"
 
 
 def test_another_variant_and_an_incomplete_question(demo, tmp_path):

@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import replace
+from math import nan
 from typing import cast
 
 import numpy as np
 import pytest
 
 from lm_eval_cora import metrics
+from lm_eval_cora.metrics.estimate import Estimate
 from lm_eval_cora.metrics.paired import differs, leading, pairwise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.report.content import RetentionChart
@@ -15,7 +17,7 @@ from lm_eval_cora.report.headline import headline
 from lm_eval_cora.runs.model_run import Run, changes_by_kind, lead_of
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.messages import tells
-from tests.support.written import run_by_hand, runs_by_hand
+from tests.support.written import run_by_hand, runs_by_hand, the_run
 
 CLAIM = "is the most reliable"
 
@@ -65,6 +67,14 @@ def test_the_best_of_three_models_is_named_in_all_of_100_seeds():
     named = [made(simulated_runs(seed, models, questions=300)).sentences[0] for seed in range(100)]
     assert [sentence for sentence in named if not sentence.startswith(f"strong {CLAIM}: CoRA 0.")] == []
     assert all("; middle minus strong is -0." in sentence for sentence in named)  # middle was given after strong
+
+
+@pytest.mark.parametrize(("p", "told"), [(0.04, "more than chance explains"), (0.06, "which chance may explain")])
+def test_a_range_of_accuracies_is_judged_by_its_p_value(demo, monkeypatch, p, told):
+    monkeypatch.setattr("lm_eval_cora.report.headline.FEW", 0)
+    run = the_run(demo["cora_demo_prompts"].folder)
+    vars(run)["estimates"] = {**run.estimates, "acc_range_p": Estimate(p, nan)}
+    assert f"{told} (p = {p})" in said([run])
 
 
 def claims_of(seeds, shapes, questions):
