@@ -43,6 +43,13 @@ def test_the_gain_of_two_right_answers_by_hand():
     assert not course([0, 0], total=4).is_below(0.5, 0.999 / gain, strictly=True)
 
 
+def test_each_end_of_the_interval_is_wrong_with_half_of_the_rest():
+    asked = course([1, 0, 1, 1, 0, 1, 1, 1] * 5, total=200)
+    low, high = asked.interval(LEVEL)
+    assert (asked.is_above(low - 1e-3, TAIL), asked.is_above(low + 1e-3, TAIL)) == (True, False)
+    assert (asked.is_below(high + 1e-3, TAIL), asked.is_below(high - 1e-3, TAIL)) == (True, False)
+
+
 def gain_of(steps, low, high, total):
     """The most that the players ever had, by plain loops; a step is a value, the sum before it, and the bound."""
     bets, size = [2.0, 1.0], 1
