@@ -96,7 +96,7 @@ def scores(results, task="cora_demo", filter_name="none"):
 
 def scored(rule, task="cora_demo", *more, **named):
     """The metrics of a run of one task, by name."""
-    return scores(run(rule, task, *more, **{"log_samples": False, **named}), task)
+    return scores(run(rule, task, *more, **named), task)
 
 
 def signature_of(results, task="cora_demo"):
