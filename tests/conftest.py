@@ -25,6 +25,7 @@ import datasets
 import hypothesis
 import pytest
 
+from lm_eval_cora.harness.versions import IS_5
 from tests.support.browser import launched
 from tests.support.documents import run_models
 from tests.support.hub import make_hub
@@ -52,8 +53,17 @@ SLOWEST = (
 """Files that take a quarter of a minute or more."""
 
 
+BROKEN_IN_5 = {
+    "test_turns_for_a_server": "skips turns for a server where letters are scored, so the task itself cannot be run",
+}
+"""Tests that fail with lm-eval 0.5.0.dev1, and what is broken in it."""
+
+
 def pytest_collection_modifyitems(items):
-    """Start with the slowest files, so that no worker is left with one at the end."""
+    """Start with the slowest files, so that no worker is left with one at the end. Expect what the harness breaks."""
+    for item in items:
+        if IS_5 and (reason := BROKEN_IN_5.get(item.name)):
+            item.add_marker(pytest.mark.xfail(reason=f"lm-eval 0.5.0.dev1 {reason}"))
     places = {Path(__file__).parent / name: place for place, name in enumerate(SLOWEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
 

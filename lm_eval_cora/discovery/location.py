@@ -118,7 +118,7 @@ def _patch_after(loader: Any) -> None:
 
 def _search_our_folder(manager: ModuleType) -> None:
     """Replace the `TaskIndex` through which every `TaskManager` searches its folders."""
-    # `TaskManager.__init__` of 0.4.12 and 0.4.13 has no list of folders that a package could extend, but calls `build`
+    # `TaskManager.__init__` of 0.4 and 0.5.0.dev1 has no list of folders that a package could extend, but calls `build`
     # with the complete list. Our folder is inserted after the harness' own folder and before the user's, unless the
     # list contains it, because the user named it or the harness reads the entry points of the group `lm_eval.tasks`.
     index = manager.TaskIndex

@@ -293,7 +293,9 @@ def _ask_once(model: Any, method: Any, *arguments: Any) -> Any:
     """Send a test request without retries, so that a missing server is reported immediately."""
     attempts, model.max_retries = model.max_retries, 1
     try:
-        (answer,) = ask(model, method, [Instance(method, {}, arguments, 0)], disable_tqdm=True)
+        (answer,) = ask(
+            model, method, [Instance(method, {}, arguments, task_name="", doc_id=0, idx=0)], disable_tqdm=True
+        )
         return answer
     finally:
         model.max_retries = attempts

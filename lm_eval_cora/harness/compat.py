@@ -1,7 +1,7 @@
 """Workarounds for the harness: everything that depends on its undocumented internals.
 
-Each docstring names the harness' code and the reason for the workaround. The sources of 0.4.12 and 0.4.13 are the same
-in all of these places.
+Each docstring names the harness' code and the reason for the workaround. 0.4.12, 0.4.13 and 0.5.0.dev1 need the same
+ones; what differs between these versions is in `versions.py`.
 
 Elsewhere are the import hook that makes `TaskManager` search our folder (`discovery/location.py`, which must not import
 the harness), the wrappers of models that change answers (`asking.py`, `answer_cache.py`, `served.py`), and the methods
@@ -79,7 +79,7 @@ def manager_of_the_run(names: Iterable[str]) -> TaskManager:
     seconds.
     """
     manager: Any = _locals_of("load", "self").get("self")
-    if all(name in getattr(manager, "task_index", ()) for name in names):
+    if all(name in getattr(manager, "all_tasks", ()) for name in names):
         return manager
     paths = getattr(manager, "include_path", None) or []
     return _complete(*map(str, paths if isinstance(paths, (list, tuple)) else [paths]))
@@ -132,6 +132,9 @@ class SampleRow(dict[str, Any]):
     def items(self) -> Any:
         """All metrics, with the Record."""
         return dict.fromkeys(self._keys, self._record).items()
+
+    def __bool__(self) -> bool:  # `_build_logged_samples` of 0.5 tests it
+        return True
 
 
 class Undefined(str):
@@ -298,7 +301,8 @@ def payload_of_a_turn(model: Any) -> dict[str, Any]:
     """Return the payload of a chat turn, the only way to see if a back end sends turns or seeds; empty if it fails."""
     if not isinstance(model, api_models.TemplateAPI):
         return {}
-    turns, settings = [{"role": "user", "content": "A"}], {"until": ["B"], "temperature": 0.0}
+    # In 0.5 a turn has a type.
+    turns, settings = [{"role": "user", "content": "A", "type": "text"}], {"until": ["B"], "temperature": 0.0}
     with suppress(Exception):  # a user's own class may raise any error
         return dict(model._create_payload(turns, generate=True, gen_kwargs=settings, seed=1))
     return {}

@@ -15,6 +15,7 @@ from lm_eval_cora.harness.docs import SPLIT, Doc, Docs
 from lm_eval_cora.harness.rounds import in_turn
 from lm_eval_cora.harness.scoring import name_callables
 from lm_eval_cora.harness.task import CoraTask
+from lm_eval_cora.harness.versions import prefix_of, target_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
 from lm_eval_cora.questions.columns import Field, Getter
@@ -59,7 +60,7 @@ def read_question(task: Any, doc: Mapping[str, Any]) -> Rendered:
     """Read the question of a doc."""
     is_written = task.OUTPUT_TYPE == "generate_until"
     scored = None if is_written else [str(choice) for choice in task.doc_to_choice(doc)]
-    return rendered(task.doc_to_text(doc), task.doc_to_target(doc), scored)
+    return rendered(task.doc_to_text(doc), target_of(task, doc), scored)
 
 
 @lru_cache
@@ -244,9 +245,8 @@ class CoraOfTask(CoraTask):
         )
 
     def doc_to_prefix(self, doc: Doc) -> Any:
-        """The beginning of the answer, which may be a template for the task's own doc."""
-        one = self._asked[doc["question_id"]]
-        return one.task.doc_to_prefix(one.doc) if self._in_own_words else super().doc_to_prefix(doc)
+        """The beginning of the answer. That of another task is a part of its prompts, see `_build_originals`."""
+        return None if self._in_own_words else super().doc_to_prefix(doc)
 
     def _build_originals(self, shots: int, arguments: Mapping[str, Any]) -> None:
         """Build the prompts of the originals in the order of the docs, as the harness does for the tasks themselves."""
@@ -262,7 +262,7 @@ class CoraOfTask(CoraTask):
             if key not in drawn:
                 continue
             try:
-                how = {**arguments, "gen_prefix": one.task.doc_to_prefix(one.doc)}
+                how = {**arguments, "gen_prefix": prefix_of(one.task, one.doc)}
                 self._contexts[key] = one.task.fewshot_context(one.doc, shots, **how)
             except Exception as error:  # as agieval's, whose answers are lists, with exemplars
                 if one.error:
@@ -322,5 +322,5 @@ def _loaded(name: str, names: tuple[str, ...]) -> dict[str, Any]:
     for unknown in (task for task in names if task not in manager.all_tasks):
         raise UserError(f"{name}: the harness has no task {unknown!r}.{did_you_mean(unknown, manager.all_tasks)}")
     with explaining(f"{name}: {', '.join(names)}: cannot be loaded"):
-        tasks: dict[str, Any] = manager.load(list(names))["tasks"]
-    return tasks
+        loaded = manager.load(list(names))["tasks"].values()  # by `group::task` in 0.5
+    return {task.task_name: task for task in loaded}

@@ -8,7 +8,6 @@ from typing import Any
 
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.tasks import TaskManager
-from lm_eval.tasks._index import Kind
 
 from lm_eval_cora.discovery.location import register_tag, tasks_folder, with_tasks_folder
 from lm_eval_cora.errors import UserError
@@ -78,23 +77,21 @@ def _manager(settings: EvaluatorConfig, folders: Sequence[str | Path]) -> TaskMa
     """Let the harness find the tasks. Reading its own task files takes ten seconds, so skip them if it can."""
     without_defaults = TaskManager(include_path=folders, include_defaults=False, metadata=settings.metadata or {})
     names = [name for given in listed(settings.tasks) for name in str(given).split(",")]
-    enough = all(_is_complete(without_defaults.task_index.get(name)) for name in names)
+    ours = tasks_folder() / "_groups"  # other groups may contain tasks of the harness
+    enough = all(name in without_defaults.all_subtasks or (ours / f"{name}.yaml").is_file() for name in names)
     try:
         with finding_tasks_with(without_defaults) if enough else nullcontext():
-            return settings.process_tasks(settings.metadata)
+            manager = settings.process_tasks(settings.metadata)
+        # 0.5 lets unknown names pass. It splits names at these signs.
+        given = [name for name in settings.tasks if isinstance(name, str)]
+        unknown = [name for name in given if re.split("@|::", name)[0] not in manager.all_tasks]
     except Exception as error:  # reading a task file may raise any error
-        unknown = str(error).removeprefix(_NOT_FOUND)
-        if not isinstance(error, ValueError) or unknown == str(error):
+        unknown = str(error).removeprefix(_NOT_FOUND).split(", ")
+        if not isinstance(error, ValueError) or not str(error).startswith(_NOT_FOUND):
             raise UserError(f"--tasks: a task file cannot be read: {in_a_line(error)}") from error
-    raise _not_found(unknown.split(", "), without_defaults, folders)
-
-
-def _is_complete(entry: Any) -> bool:
-    """Whether an entry of the index is a task, or a group of ours. Other groups may contain tasks of the harness."""
-    if entry is None:
-        return False
-    is_ours = entry.yaml_path is not None and entry.yaml_path.is_relative_to(tasks_folder())
-    return is_ours or entry.kind in (Kind.TASK, Kind.PY_TASK)
+    if unknown:
+        raise _not_found(unknown, without_defaults, folders)
+    return manager
 
 
 def listed(value: Any) -> list[Any]:
@@ -146,6 +143,6 @@ def load_tasks(
 
 def _set(task: CoraTask, num_fewshot: int | None) -> None:
     """Configure a task as the harness does before a run."""
-    if num_fewshot is not None and task.get_config("num_fewshot") != 0:  # a 0 in the task file stays
-        task.set_config("num_fewshot", num_fewshot)
+    if num_fewshot is not None:
+        task.set_num_fewshot(num_fewshot)
     task.set_fewshot_seed(seed=None)

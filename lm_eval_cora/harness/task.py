@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from lm_eval.api.task import ConfigurableTask
+from lm_eval.api.instance import Instance
 from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
@@ -29,6 +30,7 @@ from lm_eval_cora.harness.scoring import (
 )
 from lm_eval_cora.harness.served import attach_finish_reasons
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
+from lm_eval_cora.harness.versions import BaseTask, warn_if_untried
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics import entries, facts
 from lm_eval_cora.metrics.packed import unit_name
@@ -42,7 +44,7 @@ _RATE = 10.0  # assumed requests per second in a dry run; a real run reports its
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
 
 
-class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no types
+class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
     """A ConfigurableTask whose docs are variants and whose metrics are functions of a ResponseTable.
 
     In the YAML file, `aggregation` is the function of a metric, such as `lm_eval_cora.metrics.bmca`. Further keys of
@@ -74,7 +76,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         hint = ". If the file is your own, compare its settings with the fragments that it includes"
         with back_ends.explaining(f"{task}: the task file cannot be used", hint):
             super().__init__(config=config)
-            self.construct_requests(self.task_docs[0], "", metadata=(task, 0, 1))
+            self.construct_requests(doc := self.test_docs()[0], str.strip(self.doc_to_text(doc)))
         if not config["metric_list"]:
             raise UserError(
                 f"{task}: metric_list: expected at least one metric for the table, "
@@ -83,11 +85,10 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             )
         score = self.config.process_results
         self.scoring = Scoring(task, score, self._options.reader, self._filters, writes=self._writes)
-        self.scoring.check(self.task_docs[0])
+        self.scoring.check(doc)
         self.score_early, self.is_final = self.scoring.score_early, self.scoring.is_final
         self.can_stop, self.hardest_first = entries.saves_requests(self._entries), self.probe.hardest_first
-        self.scoring.print_only(config["metric_list"])
-        self._directions: Mapping[str, Any] = self.higher_is_better()
+        self._print_only(config["metric_list"], [])
 
     # ---- before the first request
     def download(self, *_: Any, **__: Any) -> None:
@@ -137,6 +138,11 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         """Store the seed. None becomes a fixed seed, so that all variants of a question get the same exemplars."""
         self._fewshot_seed = DEFAULT_OTHER_SEED if seed is None else seed
 
+    def set_num_fewshot(self, number: int) -> None:
+        """Set the number of shots, unless the task file has a 0. The harness does so from 0.5 on."""
+        if self.config.num_fewshot != 0:
+            self.set_config("num_fewshot", number)
+
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
         """Change the configuration, and record whether the user set the number of shots."""
         self._shots_asked_for |= key == "num_fewshot"
@@ -147,6 +153,7 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         samples, limit = arguments.pop("samples", None), arguments.pop("limit", None)  # they would count docs
         samples = getattr(samples, "questions", samples)
         model, ranks = compat.of_the_run("lm"), arguments.get("world_size", 1)
+        warn_if_untried()
         self.prepare(model, limit=compat.of_the_run("limit_arg", limit), samples=samples, world_size=ranks)
         if samples:
             compat.number_samples(self.task_name, self._selected, samples)
@@ -166,6 +173,13 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             arguments["system_instruction"] = instruction + self.config.fewshot_delimiter
         compat.hide_secrets_of_the_run()
         super().build_all_requests(**arguments)
+        built = {one.doc_id for one in self.instances}
+        for number, doc in self.doc_iterator(**arguments):
+            if number not in built:  # 0.5 skips a doc without requests with a warning
+                raise UserError(
+                    f"{self.task_name}: the harness left out a variant of question {doc['question_id']!r}, "
+                    "which the scores need. Please report this"
+                )
         back_end = compat.behind(model)
         if self._form == "generate" and self._is_scored and not arguments.get("rank"):
             take = self.scoring.advise_early(self.instances, partial(annotated, back_end))
@@ -287,9 +301,9 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
     def _print_only(self, printed: list[entries.Entry], study: list[entries.Entry]) -> None:
         self.config.metric_list = printed
         self.scoring.print_only(printed, study)
-        # `ConfigurableTask.__init__` reads `metric_list` once, but the metrics that are printed depend on the run.
+        # The harness reads `metric_list` once, but the metrics that are printed depend on the run.
         self._aggregation_list = {entry["metric"]: entry["aggregation"] for entry in printed}
-        self._higher_is_better = {name: self._directions[name] for name in self._aggregation_list}
+        self._higher_is_better = {entry["metric"]: entry.get("higher_is_better") for entry in printed}
 
     # ---- requests
     def doc_iterator(self, *, rank: int = 0, world_size: int = 1, **_: Any) -> Iterator[tuple[int, Doc]]:
@@ -303,23 +317,37 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
             self.sampler.doc = doc
         return super().fewshot_context(doc, num_fewshot, **arguments)
 
-    def construct_requests(self, doc: Doc, ctx: Any, **arguments: Any) -> Any:
-        """Build a request."""
+    def construct_requests(
+        self, doc: Doc, ctx: Any, *, apply_chat_template: bool = False, chat_template: Any = None, **given: Any
+    ) -> list[Any]:
+        """Build the requests of a variant: one if the answer is written, one per label if answers are scored."""
+        answers: list[Any]
+        if self._form == "generate":
+            method, answers = self.OUTPUT_TYPE, [self._settings_of(doc)]
+        else:
+            prefix, delimiter = self.config.gen_prefix, self.config.target_delimiter
+            if apply_chat_template and (not prefix or prefix[-1].isspace()):
+                delimiter = ""
+            method, answers = "loglikelihood", [f"{delimiter}{label}" for label in self.doc_to_choice(doc)]
+        place = {"task_name": self.task_name, "doc_id": 0, "repeats": self.config.repeats, **given}
+        requests = [Instance(method, doc, (ctx, each), idx=number, **place) for number, each in enumerate(answers)]
+        for one in requests:
+            one.target = self.doc_to_target(doc)  # for the samples file
+            one.owner = self  # AskingLM finds the task of a request here
+        return requests
+
+    def _settings_of(self, doc: Doc) -> Any:
+        """The settings for the answer to a prompt, a copy of their own because some back ends change them."""
         # If the prompt asks for all right letters, the token limit is enough to write them with the texts of their
         # options. If seeds are sent, each sample gets its own, because an API may return the same answer to the same
         # request.
-        request = super().construct_requests(doc, ctx, **arguments)
-        if self._form == "generate":
-            prompt, settings = request.arguments
-            if self.probe.samples and self._sends_seeds:
-                settings = {**settings, "seed": self._options.seed * doc["variants"] + doc["ordinal"] + 1}
-            limit, least = settings.get("max_gen_toks"), format_of(doc).tokens(doc)
-            if isinstance(limit, int) and limit < least:
-                settings = {**settings, "max_gen_toks": least}
-            request.arguments = (prompt, settings)
-        for one in request if isinstance(request, list) else [request]:
-            one.owner = self  # AskingLM finds the task of a request here
-        return request
+        settings = deepcopy(self.config.generation_kwargs)
+        if self.probe.samples and self._sends_seeds:
+            settings["seed"] = self._options.seed * doc["variants"] + doc["ordinal"] + 1
+        limit, least = settings.get("max_gen_toks"), format_of(doc).tokens(doc)
+        if isinstance(limit, int) and limit < least:
+            settings["max_gen_toks"] = least
+        return settings
 
     def _answers_scored(self, doc: Doc) -> int:
         """The number of answers to a variant that the model scores; 1 if the answer is written."""
@@ -360,18 +388,15 @@ class CoraTask(ConfigurableTask):  # type: ignore[misc]  # the harness ships no 
         if self._is_scored:
             scoring.attempt("comparing answers", scoring.compare, self.instances)
 
-    def process_results(self, doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
+    def process_results(self, doc: Doc, results: Sequence[Any]) -> Any:
         """Score one variant, and put its Record under every metric."""
-        if self._is_scored:
-            return self.scoring.row(doc, results)
-        outcome: dict[str, Any] = super().process_results(doc, results)
-        return outcome
+        return self.scoring.row(doc, results) if self._is_scored else super().process_results(doc, results)
 
     def aggregation(self) -> dict[str, Callable[..., Any]]:
         """Two aggregations of Records per metric: its value, and its standard error under `<metric>_stderr`."""
-        names: dict[str, Callable[..., Any]] = super().aggregation()
+        names = self._aggregation_list
         if not self._is_scored:
-            return names
+            return {**names}
         values = {name: partial(self.scoring.value, name) for name in names}
         return values | {f"{name}_stderr": partial(self.scoring.stderr, name) for name in names}
 

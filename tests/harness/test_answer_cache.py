@@ -20,10 +20,12 @@ from tests.support.messages import tells
 from tests.support.served import hostile
 from tests.support.simulated import Simulated
 
+PLACE = {"task_name": "", "doc_id": 0, "idx": 0}
+
 
 def requests(count, **settings):
     given = {"until": [], "max_gen_toks": 8, **settings}
-    return [Instance("generate_until", {"number": n}, (f"prompt {n}", given), 0) for n in range(count)]
+    return [Instance("generate_until", {"number": n}, (f"prompt {n}", given), **PLACE) for n in range(count)]
 
 
 class Counting(Simulated):
@@ -160,7 +162,7 @@ def test_only_texts_and_numbers_are_read_from_a_file_and_all_else_is_asked_again
 
 
 def test_likelihoods_are_kept_as_plain_numbers_and_the_requests_of_perplexity_tasks_are_not_kept(tmp_path):
-    asked = [Instance("loglikelihood", {"number": 0}, ("Q", " A"), 0)]
+    asked = [Instance("loglikelihood", {"number": 0}, ("Q", " A"), **PLACE)]
     with closing(AnswerCache(Counting(), str(tmp_path / "a.db"))) as cache:
         cache.lm.loglikelihood = lambda requests: [(np.float64(-1.5), np.bool_(True))]
         assert [*map(cache.loglikelihood, (asked, asked))] == [[(-1.5, True)]] * 2
@@ -168,5 +170,5 @@ def test_likelihoods_are_kept_as_plain_numbers_and_the_requests_of_perplexity_ta
         cache.lm.loglikelihood_rolling = lambda requests: [-3.5]
         assert (cache.loglikelihood_rolling(asked), cache.kept) == ([-3.5], 1)
         cache.lm.loglikelihood = lambda requests: [(nan, False)]  # a server gave no score, so a later run asks again
-        cache.loglikelihood([Instance("loglikelihood", {"number": 1}, ("Q", " B"), 0)])
+        cache.loglikelihood([Instance("loglikelihood", {"number": 1}, ("Q", " B"), **PLACE)])
         assert cache.kept == 1

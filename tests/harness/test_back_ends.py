@@ -40,7 +40,7 @@ from tests.support.programs import KEPT, UNREAD, redirected
 from tests.support.simulated import TASKS, Simulated, knows
 from tests.support.simulated import run as run_simulated
 
-TURNS = [{"role": "user", "content": "Ice?"}]
+TURNS = [{"role": "user", "content": "Ice?", "type": "text"}]
 
 # Registered name; whether it sends chat turns; whether it sends a seed.
 APIS = [

@@ -321,7 +321,7 @@ WRONG = [
     ({"doc_to_choice": "{{['A. ' + o[0] + '!', 'B. ' + o[1], 'C. ' + o[2]]}}"}, "scores A. ice 0!, .*A. ice 0"),
     (
         {"doc_to_text": LETTERS.replace("{{q}}", "{{ q if t < 2 else o[9].text }}")},
-        "2 of 8 docs cannot be asked; at most 20% are left out. Doc 2: .*cannot be rendered: Undef",
+        "2 of 8 docs cannot be asked; at most 20% are left out. Doc 2: .*cannot be rendered: (Undef|ValueError)",
     ),
     ({"output_type": "loglikelihood"}, "expected a multiple-choice task, its output_type is log"),
 ]
