@@ -9,6 +9,7 @@ without the options above.
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ def add_arguments(parser: console.Parser) -> None:
     parser.allow_abbrev = False  # otherwise --s would mean our --stop, not the harness' --samples
     parser.usage = (
         "%(prog)s [-h] [--of NAME] [--stop exact] [--until REQUIREMENT [--baseline OUT]] [--budget N] "
-        "[--max_gen_toks N,N] [--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
+        "[--shard I/N] [--max_gen_toks N,N] [--no_cache] [--verbose] ARGUMENTS OF lm_eval run"
     )
     _add_early_stopping(parser)
     parser.argument(
@@ -78,6 +79,21 @@ def _add_early_stopping(parser: console.Parser) -> None:
         **console.REPEATED,
     )
     parser.argument("--baseline", "OUT", "the output of a whole run, with which no-worse and same compare")
+    parser.argument(
+        "--shard",
+        "I/N",
+        """ask part I of N of the questions, such as 3/8, so that N jobs share a run. Pass all of them the same
+        --output_path: every command reads the parts in it as one run""",
+        type=_shard,
+    )
+
+
+def _shard(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
+    number, count = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= number <= count:
+        raise argparse.ArgumentTypeError(f"expected a part and the number of parts such as 3/8, got {text!r}")
+    return number, count
 
 
 def _increasing(text: str) -> tuple[int, ...]:
@@ -119,6 +135,7 @@ def run(given: console.Given) -> None:
         given.others = _with_task(given)
     until = Until(given.until, given.baseline) if given.until or given.baseline else None
     early = {"stop": given.stop, "budget": given.budget, "until": until, "limits": given.max_gen_toks}
+    early["shard"] = given.shard
     keeps = not given.no_cache
     try:
         harness.run(given.others, early, keeps=keeps, command=given.typed, config_keys=OPTIONS, verbose=given.verbose)
@@ -137,7 +154,7 @@ def _with_task(given: console.Given) -> list[str]:
     return [*given.others, *([] if harness.tasks else ["--tasks", "cora_of"]), "--metadata", json.dumps(options)]
 
 
-OPTIONS = ("of", "stop", "budget", "until", "baseline", "max_gen_toks", "no_cache", "verbose")
+OPTIONS = ("of", "stop", "budget", "until", "baseline", "shard", "max_gen_toks", "no_cache", "verbose")
 """Our options of `run`. They can also be in a --config file, written with underscores or as on the command line."""
 
 

@@ -109,6 +109,16 @@ class AnswerCache(CachingLM):  # type: ignore[misc]  # the harness ships no type
             self._file.close()
         self._lock.release()
 
+    def adopt(self, cache: str) -> None:
+        """Copy the answers that shards of the run have kept, so that one run without `--shard` sums them up."""
+        with suppress(sqlite3.Error):  # a shard is still writing; its answers are asked again
+            for path in sorted(Path(cache).parent.glob(f"{Path(cache).name}_shard*.db")):
+                self._file.execute("ATTACH ? AS shard", (str(path),))
+                self._file.execute("INSERT OR IGNORE INTO main.unnamed SELECT key, value FROM shard.unnamed")
+                self._file.commit()
+                self._file.execute("DETACH shard")
+        self._keys = self._stored_keys()
+
     def get_cache_hook(self) -> CacheHook:
         """The hook that the model calls with each answer."""
         return AnswerHook(lambda method, arguments, response: self.store(key_of(method, arguments), response))
@@ -256,6 +266,11 @@ def default_cache(output_path: str, model: str, arguments: Mapping[str, Any], we
     identity = {name: (str(value), _stamps(value) if name in _WEIGHTS else []) for name, value in given.items()}
     about = repr((model, sorted(identity.items()), weights))
     return str(output_folder(output_path) / f"answers_{blake2b(about.encode(), digest_size=6).hexdigest()}")
+
+
+def of_shard(cache: str, number: int, count: int) -> str:
+    """The path of the answers of a shard of a run, without the ending of the file name."""
+    return f"{cache}_shard{number}of{count}"
 
 
 def weights_of(model: Any) -> object:

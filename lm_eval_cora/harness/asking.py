@@ -47,6 +47,7 @@ class AskingLM(ForwardingLM):
         budget: int | None = None,
         until: Until | None = None,
         limits: Sequence[int] = (),
+        shard: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(lm)
         if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
@@ -60,6 +61,12 @@ class AskingLM(ForwardingLM):
         if budget is not None and (type(budget) is not int or budget < 1):
             raise UserError(f"--budget {budget!r}: expected a whole number from 1")
         check_limits(limits, budget)
+        if shard and (until or budget):
+            raise UserError(
+                f"--shard {shard[0]}/{shard[1]}: --{'until' if until else 'budget'} needs the answers to all questions "
+                "in one run. To ask a random part of the questions in shards, use the option 'questions'"
+            )
+        self.shard = shard if shard and shard[1] > 1 else None
         self.limits, self.budget, self.until = tuple(limits), budget, until
         # These are valid for one run only: the wrapped model may change before the next one.
         self._repeated = RepeatedRequests()

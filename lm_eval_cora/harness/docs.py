@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from heapq import heappop, heappush
 from math import ceil, inf
 from typing import Any
 
@@ -207,7 +208,6 @@ def chosen_docs(
     docs: Sequence[Doc],
     limit: float | None = None,
     samples: Sequence[int] | None = None,
-    world_size: int = 1,
 ) -> list[int]:
     """Select the questions that --limit and --samples ask for, over all ranks, with all their variants."""
     questions = list(dict.fromkeys(doc["question_id"] for doc in docs))
@@ -223,15 +223,32 @@ def chosen_docs(
     count = ceil(limit * len(questions)) if limit is not None and limit < 1 else limit
     numbers = samples or range(len(questions))[: None if count is None else int(count)]
     chosen = {questions[number] for number in numbers}
-    asked = [number for number, doc in enumerate(docs) if doc["question_id"] in chosen]
-    if world_size > len(asked):
-        # The harness would raise on the ranks without requests, while the others wait forever.
+    return [number for number, doc in enumerate(docs) if doc["question_id"] in chosen]
+
+
+def check_processes(task: str, variants: int, processes: int) -> None:
+    """Check that each process has a variant: one without would raise in the harness, while the others wait forever."""
+    if processes > variants:
         raise UserError(
-            f"{task}: expected at least one variant per process, "
-            f"got {len(asked)} variants for {world_size} processes. "
-            f"Ask more questions, or start at most {len(asked)} processes"
+            f"{task}: expected at least one variant per process, got {variants} variants for {processes} processes. "
+            f"Ask more questions, or start at most {variants} processes"
         )
-    return asked
+
+
+def in_shards(costs: Mapping[str, int], count: int) -> list[set[str]]:
+    """Split questions or passages into shards of about equal cost, in the same way whatever their order.
+
+    Example:
+        >>> [sorted(shard) for shard in in_shards({"a": 1, "b": 1, "c": 2}, 2)]
+        [['c'], ['a', 'b']]
+    """
+    shards: list[set[str]] = [set() for _ in range(count)]
+    filled = [(0, number) for number in range(count)]
+    for unit in sorted(costs, key=lambda unit: (-costs[unit], draw(2**64, "shard", unit))):
+        cost, number = heappop(filled)
+        shards[number].add(unit)
+        heappush(filled, (cost + costs[unit], number))
+    return shards
 
 
 def passages_of(docs: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:

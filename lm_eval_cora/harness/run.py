@@ -38,8 +38,8 @@ _LONGEST = 255  # number of bytes of the longest name of a file
 class _Place:
     """Where the results and answers of a run are kept."""
 
-    def __init__(self, settings: EvaluatorConfig, *, keeps: bool, command: str) -> None:
-        self._settings, self.keeps, self._command = settings, keeps, command
+    def __init__(self, settings: EvaluatorConfig, shard: tuple[int, int] | None, *, keeps: bool, command: str) -> None:
+        self._settings, self._shard, self.keeps, self._command = settings, shard, keeps, command
         self._cache: answer_cache.AnswerCache | None = None
         self._option = ""  # with which the same command continues
         self.is_finished = False
@@ -77,8 +77,11 @@ class _Place:
         )
         if settings.use_cache:
             self._cache = answer_cache.AnswerCache(model, answer_cache.cache_file(cache, model.rank))
+        elif self._shard:  # a file of its own, because jobs on other machines write at the same time
+            self._cache = answer_cache.open_cache(model, answer_cache.of_shard(cache, *self._shard))
         else:
             self._cache = answer_cache.open_cache(model, cache)
+            self._cache.adopt(cache)
         used = self._cache.cache_db.rpartition("_rank")[0]
         self._option = f" with --use_cache {used}" if used != cache else ""
         logger.info("answers are kept in %s (%d so far)", self._cache.cache_db, self._cache.kept)
@@ -154,7 +157,7 @@ def run(
     with compat.leaving_out(config_keys):
         settings = _configured(given)
     _check_options(settings, early["limits"])
-    place = _Place(settings, keeps=keeps, command=command)
+    place = _Place(settings, early["shard"], keeps=keeps, command=command)
     place.check_disk()
     back_ends.warn_without_hub()
     back_end = _back_end(settings.model)

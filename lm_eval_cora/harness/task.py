@@ -219,7 +219,9 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         **_: Any,
     ) -> None:
         """Check that the task can run with these options, and prepare it."""
-        self._select(limit, samples, world_size)
+        shard = model.shard if isinstance(model, AskingLM) else None
+        self._select(limit, samples, shard)
+        docs.check_processes(self.task_name, len(self._selected), world_size)
         if self._is_scored:
             table = [entry for entry in self._entries if entries.is_in_table(entry)]
             self._print_only(table, self._entries if len(table) < len(self._entries) else [])
@@ -240,16 +242,32 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
             self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if asked_for is None else asked_for
         self._prepare_model(model)
 
-    def _select(self, limit: float | None, samples: Sequence[int] | None, world_size: int) -> None:
+    def _select(self, limit: float | None, samples: Sequence[int] | None, shard: tuple[int, int] | None = None) -> None:
         """Select the docs that are asked, on all ranks together."""
         every = self.test_docs()
-        chosen = chosen_docs(self.task_name, every, limit, samples, world_size)
+        chosen = chosen_docs(self.task_name, every, limit, samples)
         self._selected = {number: every[number] for number in chosen}
         self._selection = {}
         if len(self._selected) < len(every) and samples:
             self._selection = {"samples": docs.questions_digest({"number": number} for number in set(samples))}
         elif len(self._selected) < len(every):
             self._selection = {"limit": f"{limit or 0:g}"}
+        if shard:
+            self._take_shard(*shard)
+
+    def _take_shard(self, number: int, count: int) -> None:
+        """Keep the docs of one of several jobs: whole questions and passages, with about as many requests as others."""
+        costs = Counter[str]()
+        for doc in self._selected.values():
+            costs[_unit(doc)] += self._answers_scored(doc)
+        if len(costs) < count:
+            raise UserError(
+                f"{self.task_name}: --shard {number}/{count}: expected at least one question or passage per shard, got "
+                f"{len(costs)}. Use at most {len(costs)} shards"
+            )
+        own = docs.in_shards(costs, count)[number - 1]
+        self._selected = {place: doc for place, doc in self._selected.items() if _unit(doc) in own}
+        self._selection |= {"shard": f"{number}/{count}"}
 
     def _prepare_model(self, model: Any) -> None:
         """Prepare a model, and check that it can do what the task needs."""

@@ -15,7 +15,7 @@ from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
 from lm_eval_cora.questions.rows import COMPRESSED, reading
-from lm_eval_cora.runs.signature import HOW_MUCH, WHERE_IT_ENDS, signature_parts
+from lm_eval_cora.runs.signature import WHERE_IT_ENDS, not_settings, shard_of, signature_parts
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?")
 # Copies have a further part in their names, such as " (1)".
@@ -61,6 +61,11 @@ class SamplesFile:
         return str(part_of(self.config, "metadata").get("signature") or "")
 
     @property
+    def shard(self) -> tuple[int, int]:
+        """Which part of how many of a run these samples are."""
+        return shard_of(self.signature)
+
+    @property
     def reader(self) -> str:
         """Reader of written answers; empty without a results file and for scored answers."""
         return signature_parts(self.signature).get("reader", "")
@@ -71,9 +76,15 @@ class SamplesFile:
         if not self.signature:
             return None
         # The digest identifies the user's files better than their names do.
-        left_out = {*HOW_MUCH, *OF_THE_DATA, "reader"} | ({"data_files"} if self.data.digest else set())
-        parts = {name: value for name, value in signature_parts(self.signature).items() if name not in left_out}
-        return parts, part_of(self.results, "config").get("model_args"), sent_with(self.results, self.task)
+        known = signature_parts(self.signature)
+        left_out = {*not_settings(known), *OF_THE_DATA, "reader"} | ({"data_files"} if self.data.digest else set())
+        parts = {name: value for name, value in known.items() if name not in left_out}
+        return (
+            parts,
+            self.shard[1],
+            part_of(self.results, "config").get("model_args"),
+            sent_with(self.results, self.task),
+        )
 
 
 _CHAT_APIS = (

@@ -35,7 +35,7 @@ from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.other_tasks import newest_documents, read_other_task
 from lm_eval_cora.runs.program_rows import Logged, beginning_of
 from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
-from lm_eval_cora.runs.signature import data_labels, family_of, merged_signature, signature_parts
+from lm_eval_cora.runs.signature import data_labels, family_of, merged_signature, missing_shards, signature_parts
 from lm_eval_cora.variants.variant import Probe
 
 Labels = Mapping[Path, str]  # the name of the model in some of the paths
@@ -244,9 +244,10 @@ class RunReader(SamplesReaders):
         """Make the run of each filter from the files of a group, the newest first; and notes about the files."""
         used: list[SamplesFile] = []
         notes: list[str] = []
+        single: list[Run] = []  # of each file
         parts, broken = merged = SamplesByFilter({}, Counter())
         for file in files:
-            why = not_mergeable(used[0], file, self.reader) if used else ""
+            why = self._not_mergeable(used, file)
             if not why:
                 found, defects = read = self.read(file.path, self._reader_of(file))
                 if not found and defects.keys() == {ANOTHER_TASK} and not file.signature:
@@ -257,16 +258,28 @@ class RunReader(SamplesReaders):
                     why = "its filters differ"
                 elif any(parts[name].records.keys() & found[name].records.keys() for name in parts):
                     why = "the newer file has some of its variants"
+            if why and used and used[0].shard[1] == 1 < file.shard[1]:
+                continue  # a shard of a run that is there as a whole
             if why:
                 notes.append(f"left out {file.path}{f', older than {used[0].path}' if used else ''}: {why}")
                 continue
             used.append(file)
             merged.add(read)
-        if len(used) > 1:
-            notes.append(f"merged {len(used)} runs of one task: {', '.join(str(file.path) for file in used)}")
+            if len(files) > 1:
+                single += [self._run([file], name, samples, (), alone=True) for name, samples in found.items()]
+        notes += _about_parts(used)
         if broken:
             notes.append(f"left out {counted(broken.total(), 'line')}: {listed(broken)}")
-        return [self._run(used, name, samples, notes, alone=len(parts) == 1) for name, samples in parts.items()], notes
+        runs = [self._run(used, name, samples, notes, alone=len(parts) == 1) for name, samples in parts.items()]
+        return [replace(run, parts=tuple(one for one in single if one.filter == run.filter)) for run in runs], notes
+
+    def _not_mergeable(self, used: Sequence[SamplesFile], file: SamplesFile) -> str:
+        """Reason why a file does not belong to the run of newer ones, by their results files; empty if it does."""
+        if not used:
+            return ""
+        if file.shard[1] > 1 and file.shard in [one.shard for one in used]:
+            return f"shard {file.shard[0]} of {file.shard[1]} is there twice"
+        return not_mergeable(used[0], file, self.reader)
 
     def _reader_of(self, file: SamplesFile) -> Reader:
         """The requested reader, else the reader of the run, else the default."""
@@ -305,6 +318,17 @@ class RunReader(SamplesReaders):
             source=samples,
             rows=rows,
         )
+
+
+def _about_parts(used: Sequence[SamplesFile]) -> list[str]:
+    """Say which files form a run together, and which of its shards are missing."""
+    notes = []
+    if len(used) > 1:
+        notes.append(f"merged {len(used)} runs of one task: {first_few(str(file.path) for file in used)}")
+    if used and (missing := missing_shards([file.signature for file in used])):
+        of_all = f"{used[0].shard[1]} shards are missing ({first_few(missing)}): the values are about the others"
+        notes.append(f"{len(missing)} of {of_all}")
+    return notes
 
 
 def _log_reader(path: Path) -> Callable[[Path], list[Logged]] | None:

@@ -126,6 +126,7 @@ class Run:
     label: str = ""  # name of the data; empty if the name of the task is sufficient (see `with_labels`)
     unchecked: str = ""  # why there is no results file to check the numbers against; empty if there is one
     date: str = ""  # as in the name of the newest file; empty if it has none
+    parts: tuple["Run", ...] = ()  # the runs that were merged, each with its own results file
     page: Path | None = None  # a report about it, to which a leaderboard links
 
     @property
@@ -262,7 +263,9 @@ class Run:
     @cached_property
     def differences(self) -> list[str]:
         """Differences between the results file and the recomputed metrics; empty without a results file."""
-        if len(self.files) > 1 or self.is_read_again:
+        if self.parts:
+            return [difference for part in self.parts for difference in part.differences]
+        if self.is_read_again:
             return []
         printed, differences = part_of(part_of(self.results, "results"), self.name), []
         # Other versions may have computed the errors differently.
@@ -284,8 +287,6 @@ class Run:
             return warnings
         if self.unchecked:
             warnings.append(f"{self.unchecked}, so the numbers are not checked against it")
-        elif len(self.files) > 1:
-            warnings.append("merged runs are not checked against a results file")
         if self.is_read_again:
             warnings.append(f"read again by the {self.reader} reader, so the numbers may differ from the results file")
         followed = self.estimates.get("followed", UNDEFINED).value
@@ -294,10 +295,11 @@ class Run:
             warnings.append(
                 f"{few} depend on the reader ({self.reader}). Compare --reader strict and --reader flexible"
             )
-        if self.differences:
-            first, *others = self.differences
-            more = f", and {len(others)} more" if others else ""
-            warnings.append(f"the results file beside {self.files[0].name} differs from its samples: {first}{more}")
+        for run in self.parts or [self]:
+            if run.differences:
+                first, *others = run.differences
+                more = f", and {len(others)} more" if others else ""
+                warnings.append(f"the results file beside {run.files[0].name} differs from its samples: {first}{more}")
         ours = {entry["metric"] for entry in self.entries}
         small = note_on_small_categories(self.table) if any(name.startswith("macro_") for name in ours) else ""
         few = "" if self.is_stopped else note_on_few_clusters(self.table)
