@@ -262,7 +262,6 @@ def test_prompts_are_freed_after_the_inference():
         ({"limit": float("inf")}, "mine: --limit inf: expected"),
         ({"samples": [1, 3]}, "mine: --samples 3: expected the number of a question, from 0 to 2"),
         ({"samples": [True]}, "mine: --samples True: expected"),
-        ({"world_size": 4}, "mine: expected at least one variant per process, got 3 variants for 4 processes"),
     ],
 )
 def test_docs_that_cannot_be_chosen(asked, message):

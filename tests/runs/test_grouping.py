@@ -187,7 +187,6 @@ def test_runs_with_no_variant_in_common_are_merged(tmp_path):
     assert run.files == (second.samples, first.samples)
     (note,) = run.notes
     assert tells(note, "merged 2 runs of one task", second.samples.name, first.samples.name)
-    assert any(tells(line, "merged", "results file") for line in run.warnings)
     # It is as a single run on the same questions.
     both = the_run(write(tmp_path, varied, "cora_demo", {"categories": ["biology", "astronomy"]}, "both").samples)
     assert (run.estimates, run.differences, not_comparable(run, both)) == (both.estimates, [], "")
