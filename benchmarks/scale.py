@@ -91,9 +91,11 @@ def write_hub(folder: Path, questions: int) -> None:
 def our_steps(probe: str) -> None:
     """Time the steps of our part of the run, in their order, without the harness."""
     from lm_eval_cora import metrics
+    from lm_eval_cora.answers.exemplars import ExemplarSampler
     from lm_eval_cora.harness import docs, scoring
     from lm_eval_cora.metrics.entries import is_in_table, parameters_of
     from lm_eval_cora.metrics.responses import ResponseTable
+    from lm_eval_cora.questions.loading import load_exemplars
     from lm_eval_cora.questions.options import Options
     from lm_eval_cora.runs.task_files import benchmark, probe_metrics
     from lm_eval_cora.variants.probes import PROBES
@@ -109,11 +111,11 @@ def our_steps(probe: str) -> None:
     mmlu = benchmark("mmlu")
     with step("load"):
         questions, *_ = docs.load_benchmark(options=Options(), benchmark=mmlu)
-        pool = docs.load_exemplars(options=Options(), benchmark=mmlu)
+        pool = load_exemplars(options=Options(), benchmark=mmlu)
     with step("expand"):
         variants = docs.process_docs(questions, PROBES[probe])
     with step("exemplars and prompts"):
-        sampler = docs.ExemplarSampler(pool, {question.id: question for question in questions}, 0, 1234)
+        sampler = ExemplarSampler(pool, {question.id: question for question in questions}, 0, 1234)
         for doc in variants:
             if probe == "divergent":
                 sampler.doc = doc

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
+from importlib.util import find_spec
 from itertools import combinations
 from threading import Event, Thread
 from typing import Any, NamedTuple
 from weakref import finalize
 
 from lm_eval_cora.answers.math_worker import READ, READY
+from lm_eval_cora.errors import UserError
 from lm_eval_cora.workers import Pool, Worker, command, processors
 
 _PAUSES = (0.2, 1.0, 3.0, 0)  # seconds after each failed start of a process, which a busy machine may refuse
@@ -186,6 +188,35 @@ class _Comparer(Worker):
         reply: bytes = self.process.stdout.readline()
         self.late = float("inf")
         return reply.decode().rstrip()
+
+
+# ---- comparisons of a run
+CHECKER = EquivalenceChecker()
+"""Compares written answers for all tasks of the process, so that each pair is compared once."""
+
+
+def check_comparison(task: str) -> None:
+    """Check that math-verify can compare answers."""
+    install = "pip install 'lm-eval-cora[math]'"
+    if find_spec("math_verify") is None:
+        raise UserError(f"{task}: comparing answers needs math-verify, which is not installed. Run {install}")
+    if CHECKER.verdict("(x+1)^2", "x^2+2x+1") is not True:
+        done = subprocess.run(Limits().command(), input="", capture_output=True, text=True, check=False)
+        cause = "".join(f": {line}" for line in done.stderr.strip().splitlines()[-1:])
+        raise UserError(
+            f"{task}: a test comparison of two answers with math-verify, in a process of its own, failed{cause}. "
+            "Unless this message names another cause, "
+            f"reinstall math-verify and the ANTLR version that it needs: {install}"
+        )
+
+
+def settle(answers: Iterable[tuple[str, str | None]], *, ranks: int = 1) -> None:
+    """Compare the written answers to each question, given with its id, with each other."""
+    written: dict[str, set[str]] = {}
+    for question, text in answers:
+        if text is not None:
+            written.setdefault(question, set()).add(text)
+    CHECKER.settle_within(written.values(), ranks=ranks)
 
 
 # ---- notation: plain numbers and words

@@ -10,13 +10,12 @@ import numpy as np
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
 from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
 from lm_eval_cora.answers.records import Record, Skipped
-from lm_eval_cora.harness.docs import passages_of
 from lm_eval_cora.harness.rounds import Planned, QuestionOutcome, shares_of_budget
 from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.responses import Bools, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.runs.files import grouped_by
-from lm_eval_cora.variants.variant import REPEAT
+from lm_eval_cora.variants.variant import REPEAT, passages_of
 
 OTHER_QUESTIONS = "standard errors are about other questions of the same kind"
 """What the standard errors of a random sample of questions are about."""

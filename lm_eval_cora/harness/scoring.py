@@ -1,21 +1,16 @@
 """From responses to Records, and from Records to metrics and a signature. Nothing raises after the inference."""
 
-import subprocess
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from hashlib import blake2b
-from importlib.util import find_spec
 from itertools import chain
 from logging import INFO, WARNING
 from math import isnan
 from operator import is_
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from lm_eval_cora import __version__, metrics
+from lm_eval_cora import metrics
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.answers.equivalence import EquivalenceChecker, Limits
+from lm_eval_cora.answers.equivalence import CHECKER, settle
 from lm_eval_cora.answers.plain import after_reasoning, is_reasoning
 from lm_eval_cora.answers.records import (
     OPENING_MARK,
@@ -31,7 +26,7 @@ from lm_eval_cora.answers.records import (
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness import notices
 from lm_eval_cora.harness.compat import SampleRow, Undefined
-from lm_eval_cora.harness.docs import Doc, passages_of
+from lm_eval_cora.harness.docs import Doc
 from lm_eval_cora.harness.rounds import AnsweredVariant
 from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import Entry, compute, note_on_unvaried
@@ -41,29 +36,10 @@ from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import is_encodable
-from lm_eval_cora.runs.signature import format_signature
-from lm_eval_cora.variants.template import Template
+from lm_eval_cora.runs.signature import signature_of
 from lm_eval_cora.variants.variant import REPEAT
 
 _FIRST = 50  # answers after which the log says what is wrong with them
-
-CHECKER = EquivalenceChecker()
-"""Compares written answers for all tasks of the process, so that each pair is compared once."""
-
-
-def check_comparison(task: str) -> None:
-    """Check that math-verify can compare answers."""
-    install = "pip install 'lm-eval-cora[math]'"
-    if find_spec("math_verify") is None:
-        raise UserError(f"{task}: comparing answers needs math-verify, which is not installed. Run {install}")
-    if CHECKER.verdict("(x+1)^2", "x^2+2x+1") is not True:
-        done = subprocess.run(Limits().command(), input="", capture_output=True, text=True, check=False)
-        cause = "".join(f": {line}" for line in done.stderr.strip().splitlines()[-1:])
-        raise UserError(
-            f"{task}: a test comparison of two answers with math-verify, in a process of its own, failed{cause}. "
-            "Unless this message names another cause, "
-            f"reinstall math-verify and the ANTLR version that it needs: {install}"
-        )
 
 
 def score_response(doc: Doc, results: Sequence[Any], reader: Reader = "flexible") -> Record:
@@ -227,7 +203,7 @@ class Scoring:
                 for one in instances
                 for response in one.filtered_resps.values()
             )
-            _settle(chain(references, written), ranks=self.ranks)
+            settle(chain(references, written), ranks=self.ranks)
 
     # ---- metrics
     def value(self, name: str, records: Sequence[Record]) -> float | Undefined:
@@ -256,7 +232,7 @@ class Scoring:
 
     def _regroup(self, records: Sequence[Record]) -> None:
         if self._writes:  # all ranks send their answers here, and wait
-            _settle((record.question_id, record.written) for record in records)
+            settle((record.question_id, record.written) for record in records)
         table = ResponseTable.from_records(records, CHECKER.verdict)
         self.records, self.table, self._estimates = records, table, {}
         for level, notice in self._notices():
@@ -305,39 +281,9 @@ class Scoring:
         self, about: Mapping[str, object], options: Options, left_out: Mapping[str, object], planned: Iterable[Doc]
     ) -> str:
         """Describe in one line everything that determines a score; `planned` are the docs of the run."""
-        records = [record for record in self.records or map(skipped, planned) if record.kind != REPEAT]
-        sizes = {record.variants for record in records}
-        variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
-        asked = sum(not record.skipped for record in records)
-        passages = passages_of(map(vars, records))
-        questions = set(self.table.question_ids) if asked else passages.keys()
-        units = len({passages[question] for question in questions})
-        invalid = sum(record.invalid for record in records) / max(1, asked)
-        is_counted = bool(asked) or not left_out
-        # The reader is in `about`, if answers are read, and the digest of the prompts, and the tasks of `cora_of`.
-        changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt", "task")}
-        given = {"seed": options.seed, **changed}
-        # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
-        is_share_known = len(self.filters) == 1 and asked and "stop" not in left_out
-        parts = {
-            **about,
-            **{name: in_signature(name, value) for name, value in given.items()},
-            **left_out,
-            "asked": f"{asked / len(records):.1%}" if left_out and asked else None,
-            "n": f"{len(questions)}x{variants}" if is_counted else None,
-            "passages": units if units < len(questions) and is_counted else None,
-            "invalid": f"{invalid:.1%}" if is_share_known else None,
-        }
-        return format_signature({name: value for name, value in parts.items() if value is not None}, f"v{__version__}")
-
-
-def _settle(answers: Iterable[tuple[str, str | None]], *, ranks: int = 1) -> None:
-    """Compare the written answers to each question, given with its id, with each other."""
-    written: dict[str, set[str]] = {}
-    for question, text in answers:
-        if text is not None:
-            written.setdefault(question, set()).add(text)
-    CHECKER.settle_within(written.values(), ranks=ranks)
+        records = self.records or [*map(skipped, planned)]
+        questions, filters = self.table.question_ids, len(self.filters)
+        return signature_of(about, options, left_out, records, questions=questions, filters=filters)
 
 
 def _is_skipped(responses: Sequence[Any]) -> bool:
@@ -371,17 +317,3 @@ def name_callables(value: Any) -> Any:
     if callable(value):
         return f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)
     return value
-
-
-def in_signature(name: str, value: object) -> str:
-    """Write an option for the signature: a file without its folder, a table in memory as its type."""
-    items = value if isinstance(value, tuple) else (value,)
-    if name in ("data_files", "templates"):
-        items = tuple(Path(file).name if isinstance(file, str | PathLike) else type(file).__name__ for file in items)
-    return ",".join(map(str, items))
-
-
-def digest_of(templates: Iterable[Template]) -> str:
-    """Digest of a set of templates: SCORE's may change with the harness, and a user's file at any time."""
-    texts = sorted({f"{template.prompt}\0{template.options_format}" for template in templates})
-    return blake2b("\0\0".join(texts).encode(), digest_size=4).hexdigest()

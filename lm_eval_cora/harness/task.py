@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 from lm_eval.api.instance import Instance
 from lm_eval.defaults import DEFAULT_OTHER_SEED
 from tqdm import tqdm
 
+from lm_eval_cora.answers.equivalence import check_comparison
+from lm_eval_cora.answers.exemplars import load_sampler
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.harness import back_ends, compat, docs
@@ -22,23 +23,23 @@ from lm_eval_cora.harness.rounds import Planned
 from lm_eval_cora.harness.scoring import (
     IN_SAMPLES,
     Scoring,
-    check_comparison,
-    digest_of,
     encodable,
     name_callables,
     score_response,
 )
 from lm_eval_cora.harness.served import attach_finish_reasons
-from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in, templates_of
+from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in
 from lm_eval_cora.harness.versions import BaseTask, warn_if_untried
 from lm_eval_cora.log import logger
-from lm_eval_cora.metrics import entries, facts
+from lm_eval_cora.metrics import entries
 from lm_eval_cora.metrics.packed import unit_name
 from lm_eval_cora.metrics.sequences import in_drawn_order
 from lm_eval_cora.questions.benchmark import Data
+from lm_eval_cora.questions.loading import questions_digest
 from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.questions.question import LETTERS, Form
-from lm_eval_cora.variants.prompts import SINGLE_LETTER
+from lm_eval_cora.runs.signature import about_asking
+from lm_eval_cora.runs.task_files import asked_metrics
 
 _RATE = 10.0  # assumed requests per second in a dry run; a real run reports its own rate after 20 s
 _FORMS: dict[str, Form] = {"generate_until": "generate", "multiple_choice": "loglikelihood"}
@@ -64,11 +65,14 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         self._writes = not self._benchmark.has_options  # answers are compared with a reference
         if self._writes:
             check_comparison(task)
-        self._entries = self._applying(task, config["metric_list"])
+        with naming(task):
+            self._entries = asked_metrics(
+                config["metric_list"], self._benchmark, self.probe, self._options, form=self._form
+            )
         config["metric_list"] = [entry for entry in self._entries if entries.is_in_table(entry)]
         self._docs: Docs | None = None
         self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
-        self._selection: dict[str, object] = {}
+        self._selection: dict[str, Any] = {}
         self._left_out: dict[str, object] = {}  # the options that decide which requests are sent
         self._sends_seeds = self._shots_asked_for = False
         self._has_answers: Callable[[], None] = lambda: None
@@ -108,27 +112,6 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
                     self.dataset[SPLIT], self.probe, self._options, form=self._form, benchmark=self._benchmark
                 )
         return self._docs
-
-    def _applying(self, task: str, metrics: Sequence[entries.Entry]) -> list[entries.Entry]:
-        """The metrics for this form and this benchmark."""
-        with naming(task):
-            features = self._features(metrics)
-        sampled = self._options.variants is not None
-        apply = partial(entries.applies_to, form=self._form, sampled=sampled, features=features)
-        return [*map(entries.directed, filter(apply, metrics))]
-
-    def _features(self, metrics: Sequence[entries.Entry]) -> set[str]:
-        """The features of the benchmark. Templates are read only if a metric depends on them."""
-        reads = any(facts.DROPPED_TEMPLATE in entries.features_of(entry) for entry in metrics)
-        templates = templates_of(self._benchmark, self._options).all if reads else ()
-        features = {
-            facts.WRITTEN: self._writes,
-            facts.DROPPED_TEMPLATE: SINGLE_LETTER in [template.name for template in templates],
-            facts.MACRO_AVERAGE: self._benchmark.macro_average,
-            facts.CYCLIC_ORDERS: "orders" in self.probe.options and self._options.orders == "cyclic",
-            facts.REPEATS: self._options.repeats > 0 or self.probe.samples,
-        }
-        return set(filter(features.get, features))
 
     def fewshot_docs(self) -> None:
         """Return None: exemplars are loaded with the requests, and only if there are shots."""
@@ -249,7 +232,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         self._selected = {number: every[number] for number in chosen}
         self._selection = {}
         if len(self._selected) < len(every) and samples:
-            self._selection = {"samples": docs.questions_digest({"number": number} for number in set(samples))}
+            self._selection = {"samples": questions_digest({"number": number} for number in set(samples))}
         elif len(self._selected) < len(every):
             self._selection = {"limit": f"{limit or 0:g}"}
         if shard:
@@ -284,7 +267,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
     def _load_sampler(self) -> Any:
         """Load the exemplars for the questions of all ranks, so that all ranks raise the same errors."""
         asked = {doc["question_id"] for doc in self._selected.values()}
-        return docs.load_sampler(
+        return load_sampler(
             self.task_name,
             {question.id: question for question in self.dataset[SPLIT] if question.id in asked},
             self.config.num_fewshot,
@@ -437,31 +420,18 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         return config
 
     def _signature(self) -> str:
-        templates = {doc["template"] for doc in self.test_docs() if "template" in doc}
-        shots = self.config.num_fewshot or 0
-        fewest = f"{self.sampler.fewest}-" if shots and self.sampler.fewest < shots else ""
         score = self.config.process_results  # after --predict_only, a report reads the answers
         is_read = score is score_response if self._is_scored else self.OUTPUT_TYPE == "generate_until"
-        return self.scoring.signature(
-            {
-                "task": f"{self.task_name}@{self.VERSION}",
-                **self._data.in_signature(self.task_name),
-                "probe": self.probe.name,
-                "option_references": self._options.option_references if self.probe.alters_options else None,
-                "left_out": self._referring or None,
-                "form": _FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
-                "reader": self._options.reader if is_read else None,
-                "shots": f"{fewest}{shots}@{self._fewshot_seed}" if shots else 0,
-                "exemplars": self.sampler.signature if shots else None,
-                "revision": None if self._options.data_files else self._benchmark.source.revision or None,
-                "math-verify": version("math-verify") if self._writes else None,
-                **({"prompts": digest_of(templates)} if templates else {}),
-                **self._selection,
-            },
-            self._options,
-            self._left_out,
-            self._selected.values(),
+        about = about_asking(
+            *(f"{self.task_name}@{self.VERSION}", self.probe, self._benchmark, self._options, self._data),
+            docs=self.test_docs(),
+            exemplars=(self.config.num_fewshot or 0, self._fewshot_seed, getattr(self, "sampler", None)),
+            left_out=self._referring or None,
+            form=_FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
+            reader=self._options.reader if is_read else None,
+            **self._selection,
         )
+        return self.scoring.signature(about, self._options, self._left_out, self._selected.values())
 
 
 def _unit(doc: Doc) -> str:

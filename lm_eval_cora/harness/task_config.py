@@ -1,25 +1,18 @@
 """What this package reads in a task file and in --metadata: probe, benchmark, reader and options."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-import lm_eval.tasks
 from lm_eval.utils import simple_parse_args_string
 
 from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, declared
-from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
-from lm_eval_cora.variants.probes import PROBES, Probe, read_templates
-from lm_eval_cora.variants.prompts import SINGLE_LETTER
-from lm_eval_cora.variants.template import Templates, make_templates, own_templates
+from lm_eval_cora.variants.probes import PROBES, Probe
 
 OWN_KEYS = ("class", "reader", "probe", "benchmark")  # keys that the harness does not know
 # Keys of the harness that `benchmark` replaces.
@@ -80,45 +73,6 @@ def _benchmark_of(config: Mapping[str, Any], options: Options) -> Benchmark:
         )
     with naming(task):
         return declared(config["benchmark"], options.declared, options.data_files)
-
-
-# ---- templates
-_SCORE = Path(lm_eval.tasks.__file__).parent / "score"
-_FIXED = ("option_order_robustness", "non_greedy_robustness")
-"""Keys of the fixed template in SCORE's file. MATH has only the second, because its problems have no options."""
-
-
-def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
-    """The templates of a benchmark."""
-    if options.templates is not None:
-        return read_templates(Path(options.templates), has_options=benchmark is None or benchmark.has_options)
-    return own_templates() if benchmark is None or benchmark.score_templates is None else score_templates(benchmark)
-
-
-def score_templates(benchmark: Benchmark) -> Templates:
-    """SCORE's ten templates, read from the installed harness."""
-    path = _SCORE / str(benchmark.score_templates) / "prompt_templates.json"
-    try:
-        file = json.loads(path.read_text(encoding="utf-8"))
-        fixed = {file[key]["prompt"] for key in _FIXED if key in file}
-        entries = [
-            {
-                **{key: entry[key] for key in ("prompt", "options_format") if key in entry},
-                **({"name": SINGLE_LETTER} if "only a single letter" in entry["prompt"] else {}),
-                "fixed": entry["prompt"] in fixed,
-            }
-            for entry in file["prompt_robustness"]
-        ]
-        if len(fixed) != 1 or sum(entry["fixed"] for entry in entries) != 1:
-            raise UserError("expected one of the ten templates to be the fixed one")
-        return make_templates(entries, has_options=benchmark.has_options)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"SCORE's templates for {benchmark.name}, in the installed harness (lm-eval "
-            f"{version('lm-eval')}), {path}: cannot be read: {described(error)}. lm-eval 0.4.12 and 0.4.13 "
-            "contain them: install one of these versions, or pass your own file with the option "
-            "'templates'"
-        ) from None
 
 
 # ---- metadata

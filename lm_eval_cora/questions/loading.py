@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from lm_eval_cora.questions.question import (
 )
 from lm_eval_cora.questions.randomness import draw, in_random_order
 from lm_eval_cora.questions.references import with_references
+from lm_eval_cora.questions.right_option import ENOUGH
 from lm_eval_cora.questions.rows import read_rows, source_name
 
 _FOR_ALL = "Options apply to all tasks of a run: run this task in a command of its own"
@@ -341,3 +343,48 @@ class ExemplarPool:
 def _content(question: AnyQuestion) -> tuple[str, frozenset[str]]:
     """What is equal in copies of a question with another id or order of options."""
     return question.stem, frozenset(question.choices)
+
+
+# ---- digests, and exemplars of a benchmark
+def questions_digest(rows: Iterable[Mapping[str, object]]) -> str:
+    """Digest of the rows of questions: 8 hexadecimal digits, independent of the order of the rows."""
+    # A row without an id gets its number as the id, so for such files the order matters.
+    digests = sorted(blake2b(json.dumps(row, sort_keys=True).encode(), digest_size=16).digest() for row in rows)
+    return blake2b(b"".join(digests), digest_size=4).hexdigest()
+
+
+def to_row(question: AnyQuestion) -> dict[str, object]:
+    """What a digest is made of."""
+    about = {"id": question.id, "question": question.stem, "choices": question.choices}
+    return {**about, "answer": question.answer, "category": question.category}
+
+
+def load_exemplars(*, options: Options, benchmark: Benchmark) -> ExemplarPool:
+    """Load the questions from which few-shot exemplars are drawn."""
+    # They come from the few-shot split. If the benchmark has none, or if the user's files replace it, they are all
+    # questions of the scored source. Options that select questions do not make the pool smaller.
+    name, scored, own = benchmark.name, benchmark.source.split, benchmark.source.fewshot_split
+    split = scored if options.data_files else own or scored
+    source = QuestionSource(benchmark, options, split)
+    questions, left_out, notes = source.load()
+    if options.data_files and own:
+        logger.warning(
+            f"{name}: exemplars come from the scored questions, not from the split {own!r}, "
+            "because 'data_files' replaces both. Pass --num_fewshot 0 to ask without exemplars"
+        )
+    if split != scored:  # loading the scored split has reported its notes and rows left out
+        for note in notes if len(questions) >= ENOUGH else ():  # a few exemplars say little about all
+            logger.warning(f"{name}: exemplars: {note}")
+        if left_out:
+            logger.warning(
+                f"{name}: left out {len(left_out)} of {len(left_out) + len(questions)} possible exemplars: "
+                f"{count_left_out(left_out)}"
+            )
+    logger.info(f"{name}: exemplars are drawn from {len(questions)} questions of {source}")
+    return ExemplarPool(
+        questions,
+        source=str(source),
+        within_category=benchmark.exemplars_within_category,
+        as_published=benchmark.exemplars_as_published and not options.data_files,
+        digest=questions_digest(map(to_row, questions)),
+    )

@@ -1,12 +1,22 @@
-"""Parse signatures and make the signature of merged runs."""
+"""Make, parse and merge signatures, which name everything that decides what was asked."""
 
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
+from lm_eval_cora import __version__
 from lm_eval_cora.answers import Reader
+from lm_eval_cora.answers.records import Record
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.benchmark import OF_THE_DATA, Data
+from lm_eval_cora.questions.benchmark import OF_THE_DATA, Benchmark, Data
+from lm_eval_cora.questions.options import Options
+from lm_eval_cora.variants.template import Template
+from lm_eval_cora.variants.variant import REPEAT, Probe, passages_of
 
 
 def family_of(task: str, probe: str) -> str:
@@ -96,3 +106,92 @@ def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Re
         }
         together |= {name: value for name, value in counted.items() if any(name in part for part in parts)}
     return format_signature(together, signatures[0].rpartition("|")[2])
+
+
+# ---- the signature of a run
+def about_asking(
+    task: str,
+    probe: Probe,
+    benchmark: Benchmark,
+    options: Options,
+    data: Data,
+    *,
+    docs: Iterable[Mapping[str, Any]],
+    exemplars: tuple[int, int, Any],
+    **others: object,
+) -> dict[str, object]:
+    """The parts that say how the docs of a task are asked.
+
+    `task` has its version. `exemplars` are their number, the seed and the sampler. `others` replace or add parts.
+    """
+    templates, (shots, seed, sampler) = {doc["template"] for doc in docs if "template" in doc}, exemplars
+    fewest = f"{sampler.fewest}-" if shots and sampler.fewest < shots else ""
+    parts = {
+        "task": task,
+        **data.in_signature(task.partition("@")[0]),
+        "probe": probe.name,
+        "option_references": options.option_references if probe.alters_options else None,
+        "left_out": None,
+        "form": "generate",
+        "reader": options.reader,
+        "shots": f"{fewest}{shots}@{seed}" if shots else 0,
+        "exemplars": sampler.signature if shots else None,
+        "revision": None if options.data_files else benchmark.source.revision or None,
+        "math-verify": None if benchmark.has_options else version("math-verify"),
+        **({"prompts": digest_of(templates)} if templates else {}),
+    }
+    return {**parts, **others}
+
+
+def signature_of(
+    about: Mapping[str, object],
+    options: Options,
+    ended: Mapping[str, object],
+    records: Sequence[Record],
+    *,
+    questions: Collection[str] = (),
+    filters: int = 1,
+) -> str:
+    """Describe in one line everything that determines a score.
+
+    `about` is what `about_asking` returns, and `ended` why requests may be left out. `questions` are the complete ones;
+    none before a run, when every record is skipped.
+    """
+    records = [record for record in records if record.kind != REPEAT]
+    sizes = {record.variants for record in records}
+    variants = "-".join(map(str, sorted({min(sizes), max(sizes)})))
+    asked = sum(not record.skipped for record in records)
+    passages = passages_of(map(vars, records))
+    questions = set(questions) if asked else passages.keys()
+    units = len({passages[question] for question in questions})
+    invalid = sum(record.invalid for record in records) / max(1, asked)
+    is_counted = bool(asked) or not ended
+    # The reader is in `about`, if answers are read, and the digest of the prompts, and the tasks of `cora_of`.
+    changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt", "task")}
+    given = {"seed": options.seed, **changed}
+    # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
+    is_share_known = filters == 1 and asked and "stop" not in ended
+    parts = {
+        **about,
+        **{name: in_signature(name, value) for name, value in given.items()},
+        **ended,
+        "asked": f"{asked / len(records):.1%}" if ended and asked else None,
+        "n": f"{len(questions)}x{variants}" if is_counted else None,
+        "passages": units if units < len(questions) and is_counted else None,
+        "invalid": f"{invalid:.1%}" if is_share_known else None,
+    }
+    return format_signature({name: value for name, value in parts.items() if value is not None}, f"v{__version__}")
+
+
+def in_signature(name: str, value: object) -> str:
+    """Write an option for the signature: a file without its folder, a table in memory as its type."""
+    items = value if isinstance(value, tuple) else (value,)
+    if name in ("data_files", "templates"):
+        items = tuple(Path(file).name if isinstance(file, str | PathLike) else type(file).__name__ for file in items)
+    return ",".join(map(str, items))
+
+
+def digest_of(templates: Iterable[Template]) -> str:
+    """Digest of a set of templates: SCORE's may change with the harness, and a user's file at any time."""
+    texts = sorted({f"{template.prompt}\0{template.options_format}" for template in templates})
+    return blake2b("\0\0".join(texts).encode(), digest_size=4).hexdigest()

@@ -1,6 +1,6 @@
 """The tasks that the task files define, and the metrics of each probe."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from itertools import chain
@@ -13,12 +13,13 @@ from lm_eval_cora import metrics
 from lm_eval_cora.discovery.location import tasks_folder
 from lm_eval_cora.metrics.accuracy import only_own, own_score, unrecognised
 from lm_eval_cora.metrics.entries import Entry, applies_to, directed, features_of
-from lm_eval_cora.metrics.facts import CYCLIC_ORDERS, DROPPED_TEMPLATE, REPEATS, WRITTEN, Facts, facts_of
+from lm_eval_cora.metrics.facts import CYCLIC_ORDERS, DROPPED_TEMPLATE, MACRO_AVERAGE, REPEATS, WRITTEN, Facts, facts_of
 from lm_eval_cora.metrics.letter_bias import has_cyclic_orders
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Benchmark, declared
+from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
-from lm_eval_cora.variants.probes import PROBES, Probe, Setting
+from lm_eval_cora.variants.probes import PROBES, Probe, Setting, templates_of
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 
@@ -72,6 +73,26 @@ def applicable_metrics(
         present = set(filter(features.get, features))
     sampled = "variants" in probe.options and set(table.sizes.tolist()) == {1}
     return [entry for entry in entries if applies_to(entry, form, sampled=sampled, features=present)]
+
+
+def asked_metrics(
+    metrics: Iterable[Entry], benchmark: Benchmark, probe: Probe, options: Options, *, form: Form
+) -> list[Entry]:
+    """The entries of a `metric_list` that apply to a form, a benchmark and options, before anything is asked."""
+    metrics = list(metrics)
+    # Templates are read only if a metric depends on them.
+    reads = any(DROPPED_TEMPLATE in features_of(entry) for entry in metrics)
+    templates = templates_of(benchmark, options).all if reads else ()
+    features = {
+        WRITTEN: not benchmark.has_options,
+        DROPPED_TEMPLATE: SINGLE_LETTER in [template.name for template in templates],
+        MACRO_AVERAGE: benchmark.macro_average,
+        CYCLIC_ORDERS: "orders" in probe.options and options.orders == "cyclic",
+        REPEATS: options.repeats > 0 or probe.samples,
+    }
+    present, sampled = set(filter(features.get, features)), options.variants is not None
+    found = (entry for entry in metrics if applies_to(entry, form, sampled=sampled, features=present))
+    return [*map(directed, found)]
 
 
 class TaskFile(NamedTuple):

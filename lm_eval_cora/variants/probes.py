@@ -2,21 +2,34 @@
 
 import json
 from collections.abc import Iterable
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.log import logger
+from lm_eval_cora.questions.benchmark import Benchmark
+from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form, OpenQuestion
-from lm_eval_cora.variants import template
 from lm_eval_cora.variants.choices_only import CHOICES_ONLY
 from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.label_styles import LABELS
 from lm_eval_cora.variants.order import ORDER
 from lm_eval_cora.variants.plus import PLUS
-from lm_eval_cora.variants.prompts import PROMPTS, SAMPLING
+from lm_eval_cora.variants.prompts import PROMPTS, SAMPLING, SINGLE_LETTER
 from lm_eval_cora.variants.revas import REVAS
-from lm_eval_cora.variants.template import BEST_ANSWER, BOXED, READ_AFTER, OwnPrompt, Template, Templates
+from lm_eval_cora.variants.template import (
+    BEST_ANSWER,
+    BOXED,
+    READ_AFTER,
+    OwnPrompt,
+    Template,
+    Templates,
+    check_own_prompt,
+    make_templates,
+    own_templates,
+)
 from lm_eval_cora.variants.variant import Probe as Probe
 from lm_eval_cora.variants.variant import Setting as Setting
 from lm_eval_cora.variants.variant import Variant, repeats_of
@@ -38,13 +51,13 @@ def variants_of_all(
     options: Options,
     *,
     form: Form = "generate",
-    templates: Templates | None = None,
+    benchmark: Benchmark | None = None,
 ) -> list[Variant]:
     """Expand questions with a probe; the variants of one question are consecutive."""
     check_options(probe, options, form)
-    if templates is None and options.templates is not None:
-        templates = read_templates(Path(options.templates), has_options=True)
-    setting = Setting(options, form, templates or template.own_templates())
+    setting = Setting(options, form)
+    if uses_templates(probe, form):
+        setting = Setting(options, form, templates_of(benchmark, options))
     variants: list[Variant] = []
     for question in questions:
         if isinstance(question, OpenQuestion) and not probe.open_questions:
@@ -59,7 +72,7 @@ def variants_of_all(
         for variant in variants:
             examples.setdefault(variant.ask, (variant.question, variant.choices))
             variant.template = OwnPrompt("own", options.prompt, ask=variant.ask)
-        template.check_own_prompt(options.prompt, examples)
+        check_own_prompt(options.prompt, examples)
         for ask in filter(examples.__contains__, READ_AFTER):
             _warn_if_silent("option 'prompt'", [OwnPrompt(ask, options.prompt)], ask)
     return variants
@@ -99,7 +112,7 @@ def read_templates(path: Path, *, has_options: bool) -> Templates:
     ask = BEST_ANSWER if has_options else BOXED
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-        templates = template.make_templates(entries, has_options=has_options)
+        templates = make_templates(entries, has_options=has_options)
     except (OSError, ValueError) as error:
         raise UserError(
             f"option 'templates': {path}: {error}. Expected a JSON file with a list such as {_EXAMPLES[ask]}. "
@@ -117,3 +130,43 @@ def _warn_if_silent(where: str, templates: Iterable[Template], ask: str) -> None
             f"{where}: {silent}: expected {expected!r} in the template, because the reader looks for the answer after "
             "it"
         )
+
+
+# ---- templates of a benchmark
+_FIXED = ("option_order_robustness", "non_greedy_robustness")
+"""Keys of the fixed template in SCORE's file. MATH has only the second, because its problems have no options."""
+
+
+def templates_of(benchmark: Benchmark | None, options: Options) -> Templates:
+    """The templates of a benchmark."""
+    if options.templates is not None:
+        return read_templates(Path(options.templates), has_options=benchmark is None or benchmark.has_options)
+    return own_templates() if benchmark is None or benchmark.score_templates is None else score_templates(benchmark)
+
+
+def score_templates(benchmark: Benchmark) -> Templates:
+    """SCORE's ten templates, read from the installed harness."""
+    spec = find_spec("lm_eval")  # which does not import it
+    tasks = Path(str(spec and spec.origin)).parent / "tasks"
+    path = tasks / "score" / str(benchmark.score_templates) / "prompt_templates.json"
+    try:
+        file = json.loads(path.read_text(encoding="utf-8"))
+        fixed = {file[key]["prompt"] for key in _FIXED if key in file}
+        entries = [
+            {
+                **{key: entry[key] for key in ("prompt", "options_format") if key in entry},
+                **({"name": SINGLE_LETTER} if "only a single letter" in entry["prompt"] else {}),
+                "fixed": entry["prompt"] in fixed,
+            }
+            for entry in file["prompt_robustness"]
+        ]
+        if len(fixed) != 1 or sum(entry["fixed"] for entry in entries) != 1:
+            raise UserError("expected one of the ten templates to be the fixed one")
+        return make_templates(entries, has_options=benchmark.has_options)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"SCORE's templates for {benchmark.name}, in the installed harness (lm-eval "
+            f"{version('lm-eval')}), {path}: cannot be read: {described(error)}. lm-eval 0.4.12 and 0.4.13 "
+            "contain them: install one of these versions, or pass your own file with the option "
+            "'templates'"
+        ) from None

@@ -124,6 +124,11 @@ def place_in_asking(doc: Mapping[str, Any], hardest_first: Sequence[str]) -> tup
     return not doc["original"], place, doc["ordinal"]
 
 
+def passages_of(docs: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """The passage of each question; a question without one is a passage of its own."""
+    return {doc["question_id"]: doc.get("cluster") or (doc["question_id"],) for doc in docs}
+
+
 @dataclass(frozen=True)
 class Setting:
     """Settings on which the variants of a question depend."""

@@ -8,7 +8,8 @@ import datasets
 import pytest
 
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.harness.docs import load_benchmark, load_exemplars
+from lm_eval_cora.harness.docs import load_benchmark
+from lm_eval_cora.questions.loading import load_exemplars
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Question
 from lm_eval_cora.runs.task_files import benchmark

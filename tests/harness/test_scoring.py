@@ -6,25 +6,22 @@ import math
 import pickle
 from dataclasses import replace
 from logging import CRITICAL
-from pathlib import Path
 
-import datasets
 import pytest
 
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.decide.verdicts import Requirement, verdicts_of
 from lm_eval_cora.harness.asking import stop_early
 from lm_eval_cora.harness.compat import Undefined
-from lm_eval_cora.harness.docs import questions_digest
-from lm_eval_cora.harness.scoring import digest_of, in_signature, metric_keys, score_response, spread
+from lm_eval_cora.harness.scoring import metric_keys, score_response, spread
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.benchmark import Benchmark, Data
+from lm_eval_cora.questions.loading import questions_digest
 from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.comparable import not_comparable
 from lm_eval_cora.runs.signature import signature_parts
 from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.probes import PROBES
-from lm_eval_cora.variants.template import Template
 from tests.support.building import build
 from tests.support.messages import tells
 from tests.support.rows import write as write_rows
@@ -199,15 +196,6 @@ def test_a_name_that_no_file_can_hold(tmp_path, caplog):
     data = task._data
     assert (data.name, data.digest) == ("my?|x", of().digest)
     (tmp_path / "results.json").write_text(json.dumps(data.in_metadata(), ensure_ascii=False), encoding="utf-8")
-
-
-def test_a_table_in_memory_is_named_by_its_type():
-    assert in_signature("data_files", (Path("/a/b.csv"), datasets.Dataset.from_list([ROW]))) == "b.csv,Dataset"
-
-
-def test_the_digest_of_templates_is_that_of_their_texts():
-    brief, other = Template("brief", "{question}"), Template("brief", "{question}!")
-    assert digest_of([brief, other]) == digest_of([replace(other, name="long"), brief]) != digest_of([brief])
 
 
 def test_passages_are_units_in_results_samples_and_signature(tmp_path):

@@ -1,5 +1,9 @@
 """The identity of the data in metadata and signature, and its name in reports."""
 
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
 import pytest
 
 from lm_eval_cora.answers.records import Record
@@ -7,7 +11,8 @@ from lm_eval_cora.harness.scoring import Scoring, score_response
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.runs.signature import data_labels, merged_signature, signature_parts
+from lm_eval_cora.runs.signature import data_labels, digest_of, in_signature, merged_signature, signature_parts
+from lm_eval_cora.variants.template import Template
 
 HOSTILE = ["a|b", "a:b", "|form:generate|", "data:1|n:5", "two\nlines\r", "", "%7C"]
 
@@ -58,3 +63,12 @@ def test_only_known_digests_differ():
     one, other = Data("my", "1a2b3c4d"), Data("my", "5e6f7a8b")
     assert one.differs_from(other)
     assert not any(one.differs_from(data) for data in (Data("copy", "1a2b3c4d"), Data("my"), Data()))
+
+
+def test_a_table_in_memory_is_named_by_its_type():
+    assert in_signature("data_files", (Path("/a/b.csv"), pd.DataFrame())) == "b.csv,DataFrame"
+
+
+def test_the_digest_of_templates_is_that_of_their_texts():
+    brief, other = Template("brief", "{question}"), Template("brief", "{question}!")
+    assert digest_of([brief, other]) == digest_of([replace(other, name="long"), brief]) != digest_of([brief])

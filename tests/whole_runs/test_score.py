@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_cora.answers.equivalence import Limits
-from lm_eval_cora.harness.scoring import CHECKER
+from lm_eval_cora.answers.equivalence import CHECKER, Limits
 from tests.support.messages import tells, user_error
 from tests.support.simulated import Simulated, knows, run, says, scores
 from tests.support.study import four_options, study_of

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.harness.docs import load_exemplars, process_docs
+from lm_eval_cora.harness.docs import process_docs
 from lm_eval_cora.questions import adapters
 from lm_eval_cora.questions.columns import Columns
-from lm_eval_cora.questions.loading import load_questions
+from lm_eval_cora.questions.loading import load_exemplars, load_questions
 from lm_eval_cora.questions.options import KEYS, Options
 from lm_eval_cora.runs import task_files
 from lm_eval_cora.variants.probes import PROBES
