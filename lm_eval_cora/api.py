@@ -257,7 +257,7 @@ def read_runs(*runs: Source | Sequence[Source], reader: Reader | None = None) ->
     scores = []
     for run in grouping.read_runs(paths, reader=reader):
         if folder and isinstance(run.source, Samples):
-            run.source.folder = folder
+            run.source.folder = (folder, run.source.folder)
             run = replace(run, model=run.model.replace(f"{folder.path}{sep}", ""))
         scores.append(Scores(run.table, run.entries, notes=run.warnings, run=run))
     return scores

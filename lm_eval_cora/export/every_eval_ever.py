@@ -102,7 +102,7 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
     # The schema does not allow nan.
     undefined = [each["evaluation_result_id"] for each in results if isnan(each["score_details"]["score"])]
     notes = {evaluation_name(run): list(run.notes) for run in runs if run.notes}
-    settings = part_of(newest.results, "config")
+    settings, library = part_of(newest.results, "config"), newest.results.get("library", "lm_eval")
     arguments = part_of(settings, "model_args")
     about_the_model = {
         "deployment_type": "unknown",  # a server may be anywhere
@@ -124,8 +124,8 @@ def _record(runs: Sequence[Run], submitter: Mapping[str, str]) -> dict[str, Any]
             "additional_details": as_texts({"undefined_results": undefined or None, "notes": notes or None}),
         },
         "eval_library": {
-            "name": "unknown" if newest.collected else "lm_eval",
-            "version": str(newest.results.get("lm_eval_version") or "unknown"),
+            "name": "unknown" if newest.collected else library,
+            "version": str(newest.results.get(f"{library}_version") or "unknown"),
         },
         "model_info": {"name": model, "id": model, "additional_details": as_texts(about_the_model)},
         "evaluation_results": [each for each in results if each["evaluation_result_id"] not in undefined],

@@ -11,6 +11,7 @@ from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.loading import load_questions, questions_digest, to_row
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form
+from lm_eval_cora.questions.randomness import draw
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.variants.probes import Probe, variants_of_all
 from lm_eval_cora.variants.prompts import PROMPTS

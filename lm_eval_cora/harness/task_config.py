@@ -1,7 +1,6 @@
 """What this package reads in a task file and in --metadata: probe, benchmark, reader and options."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from lm_eval.utils import simple_parse_args_string
@@ -9,7 +8,7 @@ from lm_eval.utils import simple_parse_args_string
 from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.harness.compat import argument_of_the_run
 from lm_eval_cora.log import logger
-from lm_eval_cora.questions.benchmark import Benchmark, declared
+from lm_eval_cora.questions.benchmark import Benchmark, declared, in_its_language
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.variants.probes import PROBES, Probe
@@ -29,8 +28,7 @@ def declared_in(config: Mapping[str, Any]) -> tuple[Probe, Benchmark, Options]:
     probe = _probe_of(config)
     options = Options.from_metadata(task, given)
     benchmark = _benchmark_of(config, options)
-    if benchmark.nota_text and options.nota_text == Options.nota_text:  # the language of the benchmark
-        options = replace(options, nota_text=benchmark.nota_text)
+    options = in_its_language(benchmark, options)
     ignored = {"sampler", "split", "samples", "fewshot_indices"} & (config.get("fewshot_config") or {}).keys()
     ignored |= {key for key in ("fewshot_split", "training_split", "validation_split") if config.get(key)}
     if ignored:

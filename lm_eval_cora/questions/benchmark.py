@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.questions.columns import ColumnReader, Columns, Field
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.questions.options import IN_FILES, check_values
+from lm_eval_cora.questions.options import IN_FILES, Options, check_values
 from lm_eval_cora.questions.question import MAX_OPTIONS, AnyQuestion, MissingColumn, Result, Row
 from lm_eval_cora.questions.right_option import FIRST, INDEX, AnswerKey
 from lm_eval_cora.questions.rows import source_name
@@ -201,6 +201,12 @@ def _columns(name: str, keys: dict[str, Any], *, published: bool, shuffle_key: s
         for column, kept in keys.pop("keep", {}).items()
     }
     return Columns(name=name, key=key, keep=keep, published=published, shuffle_key=shuffle_key, fields=fields, **keys)
+
+
+def in_its_language(benchmark: Benchmark, options: Options) -> Options:
+    """The options with "None of the above" in the language of the benchmark, unless the user has set it."""
+    is_set = options.nota_text != Options.nota_text
+    return options if is_set or not benchmark.nota_text else replace(options, nota_text=benchmark.nota_text)
 
 
 # Parts of a signature that identify the data. Reports compare `Data` instead, because older signatures lack these.

@@ -44,6 +44,12 @@ class SamplesFile:
     model: str  # from the results file, from another results file in the folder, or from the folder
     results: Mapping[str, Any]  # empty without a results file
     unchecked: str = ""  # reason why there is no results file; empty if there is one
+    log: Path | None = None  # of Inspect, from which `path` was written
+
+    @property
+    def origin(self) -> Path:
+        """The file that the user knows."""
+        return self.log or self.path
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -30,11 +30,19 @@ from lm_eval_cora.runs.files import (
     with_all_notes,
 )
 from lm_eval_cora.runs.helm import is_helm, read_helm
-from lm_eval_cora.runs.inspect_logs import is_inspect, read_inspect
+from lm_eval_cora.runs.inspect_logs import is_inspect, our_samples, read_inspect
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.runs.other_tasks import newest_documents, read_other_task
 from lm_eval_cora.runs.program_rows import Logged, beginning_of
-from lm_eval_cora.runs.samples import ANOTHER_TASK, Samples, SamplesByFilter, SamplesReaders, compare_written, probe_of
+from lm_eval_cora.runs.samples import (
+    ANOTHER_TASK,
+    ResultsFolder,
+    Samples,
+    SamplesByFilter,
+    SamplesReaders,
+    compare_written,
+    probe_of,
+)
 from lm_eval_cora.runs.signature import data_labels, family_of, merged_signature, missing_shards, signature_parts
 from lm_eval_cora.variants.variant import Probe
 
@@ -104,7 +112,7 @@ class Inputs(NamedTuple):
     @property
     def file(self) -> Path:
         """The newest file."""
-        return self.other or self.files[0].path
+        return self.other or self.files[0].origin
 
 
 class RunReader(SamplesReaders):
@@ -115,6 +123,7 @@ class RunReader(SamplesReaders):
         self.reader = reader  # the requested one of written answers; None for that of each run
         self._labels = labels or {}
         self._checker = EquivalenceChecker()
+        self._written = ResultsFolder()  # logs of our task as samples
         self._models: dict[Path, dict[str, None]] = {}  # in each path
         self.left_out: list[str] = []  # why other files in the last path were not read
         self.notes: list[str] = []  # on files without a run
@@ -126,14 +135,18 @@ class RunReader(SamplesReaders):
         others: dict[Path, Inputs] = {}
         for path in paths:
             is_one = is_log(path) or is_answers_file(path)
-            for file in labelled([] if is_one else find_files(path), path, self._labels):
-                files.setdefault(file.path.resolve(), (path, file))
-            for other in [path] if is_one else other_files(path):
-                others.setdefault(other.resolve(), Inputs(path, other=other))
+            beside = [path] if is_one else other_files(path)
+            logs = {other: our_samples(other, self._written.path) for other in beside}
+            found = [*([] if is_one else find_files(path)), *filter(None, logs.values())]
+            for file in labelled(found, path, self._labels):
+                files.setdefault(file.origin.resolve(), (path, file))
+            for other in beside:
+                if logs[other] is None:
+                    others.setdefault(other.resolve(), Inputs(path, other=other))
         places = {file.path: path for path, file in files.values()}
         groups = grouped(file for _, file in files.values())
-        found = [Inputs(places[own[0].path], own) for group in groups for own in grouped_by(group, apart).values()]
-        return [*found, *others.values()]
+        parts = [own for group in groups for own in grouped_by(group, apart).values()]
+        return [*(Inputs(places[own[0].path], own) for own in parts), *others.values()]
 
     def plan(self, inputs: Iterable[Inputs]) -> None:
         """Tell which inputs will be read, in this order. Samples that cannot be merged are not read."""
@@ -261,7 +274,7 @@ class RunReader(SamplesReaders):
             if why and used and used[0].shard[1] == 1 < file.shard[1]:
                 continue  # a shard of a run that is there as a whole
             if why:
-                notes.append(f"left out {file.path}{f', older than {used[0].path}' if used else ''}: {why}")
+                notes.append(f"left out {file.origin}{f', older than {used[0].origin}' if used else ''}: {why}")
                 continue
             used.append(file)
             merged.add(read)
@@ -289,12 +302,13 @@ class RunReader(SamplesReaders):
     def _run(
         self, files: Sequence[SamplesFile], name: str, samples: Samples, notes: Sequence[str], *, alone: bool
     ) -> Run:
+        samples.folder = self._written
         compare_written(samples, self._checker)
         table, rows = ResponseTable.from_packed(samples.records, self._checker.verdict)
         newest, reader = files[0], self._reader_of(files[0])
         if newest.reader and newest.reader != reader and not table.is_whole:
             raise UserError(
-                f"{newest.path}: --reader {reader}: expected --reader {newest.reader}, because its answers "
+                f"{newest.origin}: --reader {reader}: expected --reader {newest.reader}, because its answers "
                 "decided where the run stopped early. Leave --reader out, or repeat the run with the "
                 f"option 'reader': '{reader}'"
             )
@@ -306,7 +320,7 @@ class RunReader(SamplesReaders):
             data=newest.data,
             probe=probe_of(newest.config, samples.records),
             form=samples.form,
-            files=tuple(file.path for file in files),
+            files=tuple(file.origin for file in files),
             results=newest.results,
             signature=merged_signature([file.signature for file in files], table, reader, newest.reader),
             reader=reader if samples.form == "generate" else None,

@@ -19,7 +19,7 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
-from lm_eval_cora.variants.probes import PROBES, Probe, Setting, templates_of
+from lm_eval_cora.variants.probes import PROBES, Probe, Setting, templates_of, uses_templates
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
 
@@ -127,6 +127,18 @@ def _task_files(chosen: Callable[[str], bool]) -> Iterator[TaskFile]:
             yield TaskFile(path.stem, benchmark(named["_benchmarks"]), named["_probes"], form)
 
 
+def written_task(benchmark: str, probe: Probe) -> tuple[str, dict[str, Any]]:
+    """The name and the settings of the task with written answers, also if no file has this probe of the benchmark."""
+    names = (f"cora_{benchmark}", f"cora_{benchmark}_{probe.name}")
+    name = next((file.name for file in _task_files(names.__contains__) if file.probe == probe.name), names[1])
+    form = "reasoned" if uses_templates(probe, "generate") else "generate"
+    files = (f"_forms/{form}", f"_probes/{probe.name}", f"*/{name}")
+    settings: dict[str, Any] = {"num_fewshot": 0, "metadata": {"version": 1}}
+    for path in chain.from_iterable(tasks_folder().glob(f"{file}.yaml") for file in files):
+        settings |= _load(path)
+    return name, settings
+
+
 @lru_cache
 def published_questions(task: str) -> int | None:
     """Number of rows of the published split that a task asks."""
@@ -138,6 +150,11 @@ def benchmark(name: str, changes: Mapping[str, Any] | None = None, data_files: t
     given = declaration(name)
     first = {"config": tuple(given["configs"][:1])} if "configs" in given else {}
     return declared(given, first if changes is None else changes, data_files)
+
+
+def benchmark_names() -> list[str]:
+    """The names of the benchmarks of the package. That of `cora_of` has no questions of its own."""
+    return sorted({path.stem for path in tasks_folder().glob("_benchmarks/*.yaml")} - {"of"})
 
 
 def declaration(name: str) -> dict[str, Any]:
