@@ -56,7 +56,7 @@ def test_only_the_command_line_and_the_public_names_import_our_harness_package()
 
 ORDER = (
     *("errors", "log", "workers", "bars", "questions", "writing", "discovery", "variants", "answers", "metrics"),
-    *("tables", "runs", "decide", "report", "renderers", "export", "harness", "api", "cli"),
+    *("tables", "runs", "decide", "report", "renderers", "export", "inspect", "harness", "api", "cli"),
 )
 """The packages in their order: each imports only those before it. `api` stands for the modules beside the packages."""
 
@@ -81,6 +81,11 @@ def package_of(name):
 
 def test_each_package_imports_only_packages_before_it():
     assert {pair for pair in imports() if ORDER.index(pair[0]) < ORDER.index(pair[1])} == set()
+
+
+def test_the_front_ends_do_not_import_each_other():
+    assert {("harness", "runs"), ("inspect", "runs")} <= imports().keys()
+    assert imports().keys().isdisjoint({("harness", "inspect"), ("inspect", "harness")})
 
 
 def dotted(path):

@@ -42,7 +42,7 @@ class ExemplarSampler:
 
 def load_sampler(
     task: str,
-    questions: Mapping[str, AnyQuestion],
+    questions: Sequence[AnyQuestion],
     shots: object,
     *seeds: int,
     options: Options,
@@ -55,9 +55,9 @@ def load_sampler(
     with naming(f"{task}: --num_fewshot {shots}"):
         pool = load_exemplars(options=options, benchmark=benchmark)
         if asked_for:
-            pool.check(questions.values(), shots)
-        fewer = {} if asked_for else pool.fewer(questions.values(), shots)
-    sampler = ExemplarSampler(pool, questions, *seeds)
+            pool.check(questions, shots)
+        fewer = {} if asked_for else pool.fewer(questions, shots)
+    sampler = ExemplarSampler(pool, {question.id: question for question in questions}, *seeds)
     sampler.fewest = min(fewer.values(), default=shots)
     if fewer:
         logger.warning(

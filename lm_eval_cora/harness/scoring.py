@@ -1,6 +1,6 @@
 """From responses to Records, and from Records to metrics and a signature. Nothing raises after the inference."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from logging import INFO, WARNING
@@ -34,9 +34,7 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json
 from lm_eval_cora.metrics.kinds import note_on_few_clusters
 from lm_eval_cora.metrics.noise import describe_noise
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import is_encodable
-from lm_eval_cora.runs.signature import signature_of
 from lm_eval_cora.variants.variant import REPEAT
 
 _FIRST = 50  # answers after which the log says what is wrong with them
@@ -276,14 +274,6 @@ class Scoring:
         """The 95% confidence interval of each metric of the table that has one."""
         found = {entry["metric"]: self._estimate_of(entry).interval for entry in self.entries}
         return {name: (low, high) for name, (low, high) in found.items() if not isnan(low)}
-
-    def signature(
-        self, about: Mapping[str, object], options: Options, left_out: Mapping[str, object], planned: Iterable[Doc]
-    ) -> str:
-        """Describe in one line everything that determines a score; `planned` are the docs of the run."""
-        records = self.records or [*map(skipped, planned)]
-        questions, filters = self.table.question_ids, len(self.filters)
-        return signature_of(about, options, left_out, records, questions=questions, filters=filters)
 
 
 def _is_skipped(responses: Sequence[Any]) -> bool:

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from lm_eval_cora.answers.equivalence import check_comparison
 from lm_eval_cora.answers.exemplars import load_sampler
 from lm_eval_cora.answers.formats import format_of
+from lm_eval_cora.answers.records import skipped
 from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.harness import back_ends, compat, docs
 from lm_eval_cora.harness.asking import AskingLM, check_repeats, check_stopping
@@ -38,7 +39,7 @@ from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.loading import questions_digest
 from lm_eval_cora.questions.messages import left_out_for_references
 from lm_eval_cora.questions.question import LETTERS, Form
-from lm_eval_cora.runs.signature import about_asking
+from lm_eval_cora.runs.signature import about_asking, signature_of
 from lm_eval_cora.runs.task_files import asked_metrics
 
 _RATE = 10.0  # assumed requests per second in a dry run; a real run reports its own rate after 20 s
@@ -269,7 +270,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         asked = {doc["question_id"] for doc in self._selected.values()}
         return load_sampler(
             self.task_name,
-            {question.id: question for question in self.dataset[SPLIT] if question.id in asked},
+            [question for question in self.dataset[SPLIT] if question.id in asked],
             self.config.num_fewshot,
             *(self._options.seed, self._fewshot_seed),
             options=self._options,
@@ -431,7 +432,12 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
             reader=self._options.reader if is_read else None,
             **self._selection,
         )
-        return self.scoring.signature(about, self._options, self._left_out, self._selected.values())
+        scoring = self.scoring
+        return signature_of(
+            *(about, self._options, self._left_out, scoring.records or [*map(skipped, self._selected.values())]),
+            questions=scoring.table.question_ids,
+            filters=len(scoring.filters),
+        )
 
 
 def _unit(doc: Doc) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.answers.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.equivalence import CHECKER
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Data
@@ -122,7 +122,6 @@ class RunReader(SamplesReaders):
         super().__init__()
         self.reader = reader  # the requested one of written answers; None for that of each run
         self._labels = labels or {}
-        self._checker = EquivalenceChecker()
         self._written = ResultsFolder()  # logs of our task as samples
         self._models: dict[Path, dict[str, None]] = {}  # in each path
         self.left_out: list[str] = []  # why other files in the last path were not read
@@ -303,8 +302,8 @@ class RunReader(SamplesReaders):
         self, files: Sequence[SamplesFile], name: str, samples: Samples, notes: Sequence[str], *, alone: bool
     ) -> Run:
         samples.folder = self._written
-        compare_written(samples, self._checker)
-        table, rows = ResponseTable.from_packed(samples.records, self._checker.verdict)
+        compare_written(samples)
+        table, rows = ResponseTable.from_packed(samples.records, CHECKER.verdict)
         newest, reader = files[0], self._reader_of(files[0])
         if newest.reader and newest.reader != reader and not table.is_whole:
             raise UserError(

@@ -110,18 +110,16 @@ def in_epoch(doc: Doc, epoch: int, epochs: int) -> Doc:
 
 def decided(answered: Iterable[tuple[Doc, bool]]) -> set[str]:
     """The questions whose original is answered, and of which a variant is wrong: more answers change no metric."""
-    originals, wrong = set[str](), set[str]()
-    for doc, right in answered:
-        originals |= {doc["question_id"]} if doc["original"] else set()
-        wrong |= set() if right else {doc["question_id"]}
-    return originals & wrong
+    pairs = list(answered)
+    wrong = {doc["question_id"] for doc, right in pairs if not right}
+    return wrong & {doc["question_id"] for doc, _ in pairs if doc["original"]}
 
 
 def our_samples(path: Path, folder: Path) -> SamplesFile | None:
     """Write a log of our task to a folder, as a samples file of the harness; None for another file."""
     head = None
     with suppress(UserError):  # `read_inspect` raises it again
-        head = path.is_file() and is_inspect(path) and _read(path, header_only=True)
+        head = is_inspect(path) and _read(path, header_only=True)
     if not head or OURS not in (head.eval.metadata or {}):
         return None
     config, values = head.eval.metadata[OURS], dict[str, float]()

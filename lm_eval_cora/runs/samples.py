@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from importlib.util import find_spec
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from shutil import rmtree
 from sys import intern
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lm_eval_cora.answers import Reader
-from lm_eval_cora.answers.equivalence import EquivalenceChecker
+from lm_eval_cora.answers.equivalence import CHECKER, settle
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import (
     SKIPPED,
@@ -247,7 +247,7 @@ def serve() -> None:
         sys.stdout.buffer.flush()
 
 
-def compare_written(samples: Samples, checker: EquivalenceChecker) -> None:
+def compare_written(samples: Samples) -> None:
     """Compare all answers to questions without options to their references, at once."""
     if not (references := samples.written):
         return
@@ -256,15 +256,11 @@ def compare_written(samples: Samples, checker: EquivalenceChecker) -> None:
             f"{samples.paths[0][0]}: comparing answers to MATH needs math-verify, which is not installed: "
             "pip install 'lm-eval-cora[math]'. Or pass only the other files"
         )
-    groups = {question: [reference] for question, reference in references.items()}
-    for record in samples.records:
-        if record.written is not None:
-            groups[record.question_id].append(record.written)
-    checker.settle_within(groups.values())
+    settle(chain(references.items(), ((record.question_id, record.written) for record in samples.records)))
     compared = PackedRecords()
     for record in samples.records:
         if record.written is not None:
-            record.matches = checker.verdict(record.written, references[record.question_id])
+            record.matches = CHECKER.verdict(record.written, references[record.question_id])
         compared.append(record)
     samples.records = compared
 

@@ -19,6 +19,7 @@ from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Benchmark, declared
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import Form, OpenQuestion, Question
+from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.probes import PROBES, Probe, Setting, templates_of, uses_templates
 from lm_eval_cora.variants.prompts import SINGLE_LETTER
 
@@ -129,13 +130,12 @@ def _task_files(chosen: Callable[[str], bool]) -> Iterator[TaskFile]:
 
 def written_task(benchmark: str, probe: Probe) -> tuple[str, dict[str, Any]]:
     """The name and the settings of the task with written answers, also if no file has this probe of the benchmark."""
-    names = (f"cora_{benchmark}", f"cora_{benchmark}_{probe.name}")
-    name = next((file.name for file in _task_files(names.__contains__) if file.probe == probe.name), names[1])
+    name = f"cora_{benchmark}" if probe is DIVERGENT else f"cora_{benchmark}_{probe.name}"
     form = "reasoned" if uses_templates(probe, "generate") else "generate"
-    files = (f"_forms/{form}", f"_probes/{probe.name}", f"*/{name}")
     settings: dict[str, Any] = {"num_fewshot": 0, "metadata": {"version": 1}}
-    for path in chain.from_iterable(tasks_folder().glob(f"{file}.yaml") for file in files):
-        settings |= _load(path)
+    for file in (f"_forms/{form}", f"_probes/{probe.name}", f"*/{name}"):
+        for path in tasks_folder().glob(f"{file}.yaml"):
+            settings |= _load(path)
     return name, settings
 
 

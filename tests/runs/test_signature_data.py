@@ -7,11 +7,17 @@ import pandas as pd
 import pytest
 
 from lm_eval_cora.answers.records import Record
-from lm_eval_cora.harness.scoring import Scoring, score_response
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Data
 from lm_eval_cora.questions.options import Options
-from lm_eval_cora.runs.signature import data_labels, digest_of, in_signature, merged_signature, signature_parts
+from lm_eval_cora.runs.signature import (
+    data_labels,
+    digest_of,
+    in_signature,
+    merged_signature,
+    signature_of,
+    signature_parts,
+)
 from lm_eval_cora.variants.template import Template
 
 HOSTILE = ["a|b", "a:b", "|form:generate|", "data:1|n:5", "two\nlines\r", "", "%7C"]
@@ -24,9 +30,8 @@ def test_a_hostile_name_breaks_neither_metadata_nor_signature(name):
     records = [Record("q", kind="k", ordinal=0, variants=1, printed=(0, 1), answer=0, picked=0, original=True)]
     table = ResponseTable.from_records(records)
     about = {"task": "cora_local@3", **data.in_signature("cora_local"), "probe": "p", "form": "generate"}
-    scoring = Scoring("cora_local", score_response, "flexible", ["the only filter"], writes=False)
-    scoring.records, scoring.table = records, table
-    signature = scoring.signature(about, Options(data_files=(f"/x/{name}.csv",)), {}, ())
+    options = Options(data_files=(f"/x/{name}.csv",))
+    signature = signature_of(about, options, {}, records, questions=table.question_ids)
     parts = signature_parts(signature)
     names = ("task", *["benchmark"] * bool(name), "data", "probe", "form", "seed", "data_files", "n", "invalid")
     assert tuple(parts) == names

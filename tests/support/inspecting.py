@@ -7,7 +7,7 @@ from typing import Any
 import inspect_ai
 from inspect_ai.model import ModelAPI, ModelOutput, ModelUsage, modelapi
 
-from lm_eval_cora.inspect.task import cora
+from lm_eval_cora.inspect.evaluation import cora
 from tests.support.distributed import draw
 from tests.support.simulated import Simulated, knows
 

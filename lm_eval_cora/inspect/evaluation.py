@@ -24,7 +24,7 @@ from lm_eval_cora.answers.records import Record, read_response, skipped
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.metrics.entries import compute, saves_requests
 from lm_eval_cora.metrics.responses import ResponseTable
-from lm_eval_cora.questions.benchmark import Data, in_its_language
+from lm_eval_cora.questions.benchmark import Benchmark, Data, in_its_language
 from lm_eval_cora.questions.loading import load_questions, questions_digest, to_row
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.options import Options
@@ -39,11 +39,8 @@ from lm_eval_cora.variants.variant import place_in_asking
 _KEPT = ("picked", "position", "selected", "written", "matches", "followed")  # of an answer, for the metrics
 
 
-class _Refusal(PrerequisiteError):  # type: ignore[misc]  # Inspect is not checked
-    """An error of the user, which Inspect prints in one line."""
-
-    def __init__(self, text: object) -> None:
-        super().__init__(Text(str(text)))  # brackets in a plain text would be markup
+def _refusal(text: object) -> Exception:
+    return PrerequisiteError(Text(str(text)))  # type: ignore[no-any-return]  # brackets in plain text would be markup
 
 
 @contextmanager
@@ -51,7 +48,8 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        raise _Refusal(f"{error}{' (in Inspect: -T NAME=VALUE)' * ('--' in str(error))}") from None
+        how = ". In Inspect: -T benchmark=NAME -T OPTION=VALUE" if "--" in str(error) else ""
+        raise _refusal(f"{error}{how}") from None
 
 
 @task  # type: ignore[untyped-decorator]
@@ -80,45 +78,51 @@ def cora(
     rule = PROBES[_named("probe", probe, PROBES)]
     benchmark = benchmark or ("hub" if "hub" in options else "local")
     name, settings = task_files.written_task(_named("benchmark", benchmark, task_files.benchmark_names()), rule)
-    chosen = Options.from_metadata(name, options)
-    source = task_files.benchmark(benchmark, chosen.declared, chosen.data_files)
-    chosen = in_its_language(source, chosen)
+    source, chosen = _source(name, benchmark, options)
     entries = task_files.asked_metrics(task_files.probe_metrics(probe), source, rule, chosen, form="generate")
     if stop and (stop != "exact" or not saves_requests(entries) or chosen.repeats):
         raise UserError(f"-T stop={stop}: expected exact, with a probe that has ci or bmca, and without repeats")
-    if not source.has_options:
-        check_comparison(name)
     questions, referring, every = load_questions(source, chosen, rule.leaves_out)
     docs = [*map(vars, variants_of_all(questions, rule, chosen, benchmark=source))]
-    shots, sampler = settings["num_fewshot"] if num_fewshot is None else num_fewshot, None
-    if shots:
-        asked, seeds = {question.id: question for question in questions}, (chosen.seed, fewshot_seed)
-        is_own = num_fewshot is not None
-        sampler = load_sampler(name, asked, shots, *seeds, options=chosen, benchmark=source, asked_for=is_own)
+    shots = settings["num_fewshot"] if num_fewshot is None else num_fewshot
+    how: Any = {"options": chosen, "benchmark": source, "asked_for": num_fewshot is not None}
+    sampler = load_sampler(name, questions, shots, chosen.seed, fewshot_seed, **how) if shots else None
     data = Data(source.name, questions_digest(map(to_row, every)))
-    about = about_asking(
-        *(f"{name}@{settings['metadata']['version']}", rule, source, chosen, data),
-        docs=docs,
-        exemplars=(shots, fewshot_seed, sampler),
-        left_out=referring or None,
-    )
+    how = {"docs": docs, "exemplars": (shots, fewshot_seed, sampler), "left_out": referring or None}
+    about = about_asking(f"{name}@{settings['metadata']['version']}", rule, source, chosen, data, **how)
     signature = signature_of(about, chosen, {"stop": stop} if stop else {}, [*map(skipped, docs)])
-    config = {"task": name, "probe": probe, "metrics": [entry["metric"] for entry in entries]}
+    config: dict[str, Any] = {"task": name, "probe": probe, "metrics": [entry["metric"] for entry in entries]}
     config["benchmark"] = {**vars(source.source), "package_file": source.package_file}
     config["metadata"] = {"cora": options, "signature": signature, **data.in_metadata()}
     if stop:
         docs.sort(key=lambda doc: place_in_asking(doc, rule.hardest_first))
-    ours, kwargs = {"probe": probe, "stop": stop and chosen.reader}, settings["generation_kwargs"]
-    tokens = max(kwargs["max_gen_toks"], *(format_of(doc).tokens(doc) for doc in docs))
+    ours = {"probe": probe, "stop": stop and chosen.reader}
     return Task(
         dataset=Variants([_sample(doc, sampler, shots, ours) for doc in docs], name=source.name),
         solver=generate(cache=False) if rule.samples or chosen.repeats else generate(),  # prompts are equal
         scorer=answers(reader=chosen.reader),
-        config=GenerateConfig(temperature=kwargs["temperature"], max_tokens=tokens),
+        config=_limits(docs, settings["generation_kwargs"]),
         early_stopping=StopExact() if stop else None,
         name=name,
         metadata={OURS: config},
     )
+
+
+def _limits(docs: Sequence[Doc], kwargs: Mapping[str, Any]) -> GenerateConfig:
+    """The settings of the task file, with enough tokens for the longest answer."""
+    tokens = (format_of(doc).tokens(doc) for doc in docs)
+    return GenerateConfig(temperature=kwargs["temperature"], max_tokens=max(kwargs["max_gen_toks"], *tokens))
+
+
+def _source(name: str, benchmark: str, options: Mapping[str, Any]) -> tuple[Benchmark, Options]:
+    """The benchmark and the options of the user."""
+    chosen = Options.from_metadata(name, options)
+    if of_the_harness := {"task", "request_seeds"} & chosen.changed().keys():
+        raise UserError(f"option {min(of_the_harness)!r} has no effect in Inspect: leave it out")
+    source = task_files.benchmark(benchmark, chosen.declared, chosen.data_files)
+    if not source.has_options:
+        check_comparison(name)
+    return source, in_its_language(source, chosen)
 
 
 def _named(option: str, name: str, known: Collection[str]) -> str:
@@ -151,7 +155,7 @@ class Variants(MemoryDataset):  # type: ignore[misc]
         """Return a sample, or all of them: `--limit` would leave a part of a question."""
         found = super().__getitem__(index)
         if isinstance(index, slice) and len(found) < len(self):
-            raise _Refusal("--limit counts variants, and may leave a part of a question: use -T questions=N")
+            raise _refusal("--limit counts variants, and may leave a part of a question: use -T questions=N")
         return found
 
 
@@ -186,16 +190,17 @@ def by_question() -> Metric:
 
     def compute_all(scores: Sequence[SampleScore]) -> dict[str, float]:
         known = [(one.sample_metadata[OURS], one.score.metadata) for one in scores]
+        if not known:
+            return {}
         (ours, _), epochs = known[0], max(found["epoch"] for _, found in known)
         records = [_record(in_epoch(one["doc"], found["epoch"], epochs), found) for one, found in known]
         records += _skipped_in(records) if ours["stop"] else ()
         settle((record.question_id, record.written) for record in records)
         table, values = ResponseTable.from_records(records, CHECKER.verdict), dict[str, float]()
-        probe = PROBES[ours["probe"]]
-        by_name = {entry["metric"]: entry for entry in task_files.applicable_metrics(probe, table, "generate")}
-        for name in (*probe.ranked_by, *MAIN):
-            if name in by_name:
-                values[name], values[f"{name}_stderr"] = compute(by_name[name], table)
+        for entry in task_files.applicable_metrics(PROBES[ours["probe"]], table, "generate"):
+            name = entry["metric"]
+            if name in (*PROBES[ours["probe"]].ranked_by, *MAIN):
+                values[name], values[f"{name}_stderr"] = compute(entry, table)
         return {name: value for name, value in values.items() if not isnan(value)}
 
     return compute_all
@@ -204,7 +209,7 @@ def by_question() -> Metric:
 def _record(doc: Doc, found: Doc) -> Record:
     """The record of a scored variant."""
     record = skipped(doc)
-    vars(record).update({name: found[name] for name in _KEPT}, skipped=False)
+    vars(record).update(found, skipped=False)
     record.selected = None if record.selected is None else tuple(record.selected)  # a log has lists
     return record
 
@@ -214,9 +219,9 @@ def _skipped_in(records: Sequence[Record]) -> Iterator[Record]:
     settled = decided((vars(record), record.correct) for record in records)
     present = {(record.question_id, record.ordinal) for record in records}
     for record in records:
-        if record.original and record.question_id in settled:
-            missing = (number for number in range(record.variants) if (record.question_id, number) not in present)
-            yield from (skipped({**vars(record), "ordinal": number, "original": False}) for number in missing)
+        for number in range(record.variants) if record.original and record.question_id in settled else ():
+            if (record.question_id, number) not in present:
+                yield skipped({**vars(record), "ordinal": number, "original": False})
 
 
 @scorer(metrics=[by_question()])  # type: ignore[untyped-decorator]
@@ -226,7 +231,7 @@ def answers(reader: Reader = "flexible") -> Scorer:
     async def score(state: TaskState, target: Target) -> Score | None:
         ours = state.metadata[OURS]
         if ours["stop"] not in (None, reader):
-            raise _Refusal(f"-S reader={reader}: expected {ours['stop']}, whose answers decided where the run stopped")
+            raise _refusal(f"-S reader={reader}: expected {ours['stop']}, whose answers decided where the run stopped")
         if not state.output.choices:  # the sample failed
             return None
         record = read_response(ours["doc"], [response_in(state.output)], CHECKER.verdict, reader=reader)

@@ -1,13 +1,17 @@
 """The task for Inspect beside the harness: a model that answers from a hash of the prompt gets the same scores."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs the extra `inspect`")
 
 from inspect_ai._util.error import PrerequisiteError  # noqa: E402
-from inspect_ai.log import write_eval_log  # noqa: E402
+from inspect_ai.log import read_eval_log, write_eval_log  # noqa: E402
 
-from lm_eval_cora.inspect.task import answers, cora  # noqa: E402
+from lm_eval_cora.cli import main  # noqa: E402
+from lm_eval_cora.inspect.evaluation import answers, cora  # noqa: E402
 from lm_eval_cora.runs.comparable import not_comparable  # noqa: E402
 from lm_eval_cora.runs.grouping import read_runs  # noqa: E402
 from lm_eval_cora.variants.probes import PROBES  # noqa: E402
@@ -151,7 +155,7 @@ def test_the_strict_reader_reads_again(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({}, ("no questions", "data_files", "-T NAME=VALUE")),
+        ({}, ("no questions", "data_files", "-T OPTION=VALUE")),
         ({"benchmark": "medqs"}, ("-T benchmark=medqs", "expected one of agieval", "'medqa'")),
         ({"benchmark": "of"}, ("-T benchmark=of", "expected one of agieval")),
         ({"probe": "ordr"}, ("-T probe=ordr", "expected one of divergent", "'order'")),
@@ -175,3 +179,35 @@ def test_a_limit_is_refused_with_its_remedy(tmp_path):
         evaluate(tmp_path, {"limit": 30})
     assert tells(str(error.value), "--limit", "-T questions=N")
     assert HashingAPI.prompts == []
+
+
+def test_every_command_reads_a_folder_of_logs_and_runs(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = {"benchmark": "demo", "questions": 3}
+    for probe in ("divergent", "order"):
+        evaluate("runs/logs", **arguments, probe=probe)
+    in_harness(Path("runs/out"), "cora_demo", {"questions": 3})
+    found = {(run.model, run.name): run for run in read_runs([Path("runs")])}
+    assert {key: (run.count, len(run.files)) for key, run in found.items()} == {
+        ("hashing/m", "cora_demo"): (3, 1),
+        ("hashing/m", "cora_demo_order"): (3, 1),
+        ("some-org/some-model", "cora_demo"): (3, 1),
+    }
+    log = found["hashing/m", "cora_demo"]
+    assert log.files[0].suffix == ".eval"
+    assert log.line(log.source.record(0))["arguments"][0][0] == read_eval_log(log.files[0]).samples[0].input
+    path = str(log.files[0])
+    for command in (
+        ["score", path],
+        ["report", "runs", "--format", "md", "-o", "report.md"],
+        ["compare", path, "runs/out"],
+        ["gate", path, "--require", "invalid>=0"],
+        ["gate", path, "--baseline", "runs/out", "--same", "cora:0.5"],
+        ["leaderboard", "runs", "-o", "board.html"],
+        ["export", "runs", "--format", "csv", "-o", "runs.csv"],
+        ["export", path, "--format", "every-eval-ever", "-o", "records", "--relationship", "other"],
+    ):
+        assert main(command) in (0, 2), capsys.readouterr().err
+        assert "differs from its samples" not in "".join(capsys.readouterr())
+    (record,) = Path("records").rglob("*.json")
+    assert json.loads(record.read_text())["eval_library"] == {"name": "inspect_ai", "version": inspect_ai.__version__}
