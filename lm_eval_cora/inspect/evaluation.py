@@ -22,6 +22,7 @@ from lm_eval_cora.answers.exemplars import load_sampler
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import Record, read_response, skipped
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.log import logger
 from lm_eval_cora.metrics.entries import compute, saves_requests
 from lm_eval_cora.metrics.responses import ResponseTable
 from lm_eval_cora.questions.benchmark import Benchmark, Data, in_its_language
@@ -189,21 +190,27 @@ def by_question() -> Metric:
     """The main metrics of the probe, each followed by its standard error over questions."""
 
     def compute_all(scores: Sequence[SampleScore]) -> dict[str, float]:
-        known = [(one.sample_metadata[OURS], one.score.metadata) for one in scores]
-        if not known:
+        try:
+            return _values([(one.sample_metadata[OURS], one.score.metadata) for one in scores]) if scores else {}
+        except Exception:  # a bug of ours must not end a run
+            logger.exception("the metrics could not be computed; please report this")
             return {}
-        (ours, _), epochs = known[0], max(found["epoch"] for _, found in known)
-        records = [_record(in_epoch(one["doc"], found["epoch"], epochs), found) for one, found in known]
-        records += _skipped_in(records) if ours["stop"] else ()
-        settle((record.question_id, record.written) for record in records)
-        table, values = ResponseTable.from_records(records, CHECKER.verdict), dict[str, float]()
-        for entry in task_files.applicable_metrics(PROBES[ours["probe"]], table, "generate"):
-            name = entry["metric"]
-            if name in (*PROBES[ours["probe"]].ranked_by, *MAIN):
-                values[name], values[f"{name}_stderr"] = compute(entry, table)
-        return {name: value for name, value in values.items() if not isnan(value)}
 
     return compute_all
+
+
+def _values(known: Sequence[tuple[Any, Any]]) -> dict[str, float]:
+    """The metrics of samples, from what is known of each before and after its answer."""
+    (ours, _), epochs = known[0], max(found["epoch"] for _, found in known)
+    records = [_record(in_epoch(one["doc"], found["epoch"], epochs), found) for one, found in known]
+    records += _skipped_in(records) if ours["stop"] else ()
+    settle((record.question_id, record.written) for record in records)
+    table, values = ResponseTable.from_records(records, CHECKER.verdict), dict[str, float]()
+    for entry in task_files.applicable_metrics(PROBES[ours["probe"]], table, "generate"):
+        name = entry["metric"]
+        if name in (*PROBES[ours["probe"]].ranked_by, *MAIN):
+            values[name], values[f"{name}_stderr"] = compute(entry, table)
+    return {name: value for name, value in values.items() if not isnan(value)}
 
 
 def _record(doc: Doc, found: Doc) -> Record:
