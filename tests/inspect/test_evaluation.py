@@ -11,10 +11,13 @@ from inspect_ai._util.error import PrerequisiteError  # noqa: E402
 from inspect_ai.log import read_eval_log, write_eval_log  # noqa: E402
 
 from lm_eval_cora.cli import main  # noqa: E402
+from lm_eval_cora.harness.docs import doc_to_text  # noqa: E402
 from lm_eval_cora.inspect.evaluation import answers, cora  # noqa: E402
 from lm_eval_cora.runs.comparable import not_comparable  # noqa: E402
 from lm_eval_cora.runs.grouping import read_runs  # noqa: E402
+from lm_eval_cora.runs.task_files import benchmark_names  # noqa: E402
 from lm_eval_cora.variants.probes import PROBES  # noqa: E402
+from tests.support.building import build  # noqa: E402
 from tests.support.inspecting import Hashing, HashingAPI, evaluate, values  # noqa: E402
 from tests.support.messages import tells  # noqa: E402
 from tests.support.simulated import run, scores  # noqa: E402
@@ -211,3 +214,14 @@ def test_every_command_reads_a_folder_of_logs_and_runs(tmp_path, capsys, monkeyp
         assert "differs from its samples" not in "".join(capsys.readouterr())
     (record,) = Path("records").rglob("*.json")
     assert json.loads(record.read_text())["eval_library"] == {"name": "inspect_ai", "version": inspect_ai.__version__}
+
+
+@pytest.mark.usefixtures("hub")
+@pytest.mark.parametrize("benchmark", sorted({*benchmark_names()} - {"hub", "local"}))
+def test_every_benchmark_asks_the_prompts_of_the_harness(benchmark):
+    configs = {"global_mmlu": {"config": "de"}, "mmlu_redux": {"config": ["anatomy", "virology"]}}  # of the made-up hub
+    options = {"questions": 2, **configs.get(benchmark, {})}
+    task = cora(benchmark=benchmark, probe="prompts" if benchmark == "math" else "divergent", **options)
+    docs = build(task.name, **options).test_docs()
+    assert len(task.dataset) == len(docs) > 0
+    assert all(sample.input.endswith(doc_to_text(doc)) for sample, doc in zip(task.dataset, docs, strict=True))
