@@ -337,7 +337,7 @@ def _about_parts(used: Sequence[SamplesFile]) -> list[str]:
     """Say which files form a run together, and which of its shards are missing."""
     notes = []
     if len(used) > 1:
-        notes.append(f"merged {len(used)} runs of one task: {first_few(str(file.path) for file in used)}")
+        notes.append(f"merged {len(used)} runs of one task: {first_few(str(file.origin) for file in used)}")
     if used and (missing := missing_shards([file.signature for file in used])):
         of_all = f"{used[0].shard[1]} shards are missing ({first_few(missing)}): the values are about the others"
         notes.append(f"{len(missing)} of {of_all}")
