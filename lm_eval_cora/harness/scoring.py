@@ -297,8 +297,8 @@ def name_callables(value: Any) -> Any:
     """Replace callables by their dotted names: the harness would write their source code.
 
     Example:
-        >>> name_callables({"aggregation": digest_of})
-        {'aggregation': 'lm_eval_cora.harness.scoring.digest_of'}
+        >>> name_callables({"aggregation": name_callables})
+        {'aggregation': 'lm_eval_cora.harness.scoring.name_callables'}
     """
     if isinstance(value, dict):
         return {key: name_callables(item) for key, item in value.items()}

@@ -38,7 +38,8 @@ def test_a_model_that_always_says_a():
     pairs = right["decoupled", True] + right["decoupled_shuffled", True]
     assert pairs == right["decoupled", False] + right["decoupled_shuffled", False] == 120 * 4
     expected = oracles_score.expected("divergent", records_of(results))
-    assert {name: values[name] for name in METRICS} == pytest.approx({name: expected[name] for name in METRICS})
+    known = [name for name in METRICS if name in expected]  # others have their oracle in a test of their own
+    assert {name: values[name] for name in known} == pytest.approx({name: expected[name] for name in known})
 
 
 def test_a_model_that_says_nothing_usable(caplog):
