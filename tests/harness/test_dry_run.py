@@ -47,7 +47,7 @@ def test_each_unknown_name_has_its_own_suggestion(error, tmp_path):
 
 def test_a_task_of_the_users_own_is_suggested(error, tmp_path):
     (tmp_path / "puzzles.yaml").write_text(f"task: my_puzzles\ninclude: {TASKS}/demo/cora_demo.yaml\n")
-    assert tells(error("my_puzles", tmp_path), "Did you mean 'my_puzzles'?")
+    assert tells(error("my_puzles", tmp_path), "Did you mean 'my_puzzles'")
 
 
 BROKEN = {
