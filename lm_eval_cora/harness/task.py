@@ -333,8 +333,9 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
             method, answers = "loglikelihood", [f"{delimiter}{label}" for label in self.doc_to_choice(doc)]
         place = {"task_name": self.task_name, "doc_id": 0, "repeats": self.config.repeats, **given}
         requests = [Instance(method, doc, (ctx, each), idx=number, **place) for number, each in enumerate(answers)]
+        target = self.doc_to_target(doc)
         for one in requests:
-            one.target = self.doc_to_target(doc)  # for the samples file
+            one.target = target  # for the samples file
             one.owner = self  # AskingLM finds the task of a request here
         return requests
 

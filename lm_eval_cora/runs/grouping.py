@@ -256,7 +256,7 @@ class RunReader(SamplesReaders):
         """Make the run of each filter from the files of a group, the newest first; and notes about the files."""
         used: list[SamplesFile] = []
         notes: list[str] = []
-        single: list[Run] = []  # of each file
+        each: list[dict[str, Samples]] = []  # of each file, by filter
         parts, broken = merged = SamplesByFilter({}, Counter())
         for file in files:
             why = self._not_mergeable(used, file)
@@ -277,13 +277,19 @@ class RunReader(SamplesReaders):
                 continue
             used.append(file)
             merged.add(read)
-            if len(files) > 1:
-                single += [self._run([file], name, samples, (), alone=True) for name, samples in found.items()]
+            each += [found] if len(files) > 1 else []
         notes += _about_parts(used)
         if broken:
             notes.append(f"left out {counted(broken.total(), 'line')}: {listed(broken)}")
         runs = [self._run(used, name, samples, notes, alone=len(parts) == 1) for name, samples in parts.items()]
-        return [replace(run, parts=tuple(one for one in single if one.filter == run.filter)) for run in runs], notes
+        if len(used) < 2:
+            return runs, notes
+
+        def parts_of(run: Run) -> tuple[Run, ...]:
+            own = zip(used, each, strict=True)
+            return tuple(self._run([file], run.filter, found[run.filter], (), alone=True) for file, found in own)
+
+        return [replace(run, parts=parts_of(run)) for run in runs], notes
 
     def _not_mergeable(self, used: Sequence[SamplesFile], file: SamplesFile) -> str:
         """Reason why a file does not belong to the run of newer ones, by their results files; empty if it does."""

@@ -1,7 +1,6 @@
 """Logs of Inspect (`.eval` and `.json`): those of our own task as samples of the harness, others as rows of answers."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -122,14 +121,19 @@ def our_samples(path: Path, folder: Path) -> SamplesFile | None:
         head = is_inspect(path) and _read(path, header_only=True)
     if not head or OURS not in (head.eval.metadata or {}):
         return None
+    with readable(path, "a log of the task lm_eval_cora/cora"):
+        return _as_samples(path, head, folder / f"{len(list(folder.iterdir()))}.jsonl")
+
+
+def _as_samples(path: Path, head: Any, written: Path) -> SamplesFile:
     config, values = head.eval.metadata[OURS], dict[str, float]()
-    for score in head.results.scores[-1:] if head.results else ():
-        values = {f"{name},none": one.value for name, one in score.metrics.items()}
-        # `inspect score` may have read the answers again.
-        reader, metadata = score.params["reader"], config["metadata"]
-        metadata["signature"] = re.sub(r"(?<=\|reader:)\w+", reader, metadata["signature"])
+    for score in head.results.scores if head.results else ():
+        if "reader" in score.params:  # not of another scorer; the last one may have read the answers again
+            values = {f"{name},none": one.value for name, one in score.metrics.items()}
+            reader, metadata = f"reader:{score.params['reader']}", config["metadata"]
+            parts = metadata["signature"].split("|")
+            metadata["signature"] = "|".join(reader if part.startswith("reader:") else part for part in parts)
     config["generation_kwargs"] = head.plan.config.model_dump(exclude_none=True)
-    written = folder / f"{len(list(folder.iterdir()))}.jsonl"
     with written.open("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(line)}\n" for line in _lines(_read(path), config))
     results = {

@@ -237,7 +237,7 @@ class Run:
         estimates = {name: self.estimates[name] for name in metrics if name in self.estimates}
         kept = Scores(estimates, self.count, self.asked, self.higher)
         light = replace(self, table=NO_ANSWERS, source=Samples(), rows=self.rows[:0], results={}, scores=kept)
-        return replace(light, notes=tuple(self.warnings))
+        return replace(light, notes=tuple(self.warnings), parts=())
 
     def function(self, entry: Entry) -> Callable[[ResponseTable], Any]:
         """The function that computes the metric of an entry from the answers."""
