@@ -49,6 +49,7 @@ def test_the_folder_of_all_shards_is_the_run_in_one_piece(run, tmp_path, early):
     for one in read_runs([out]):
         assert tells(one.notes[0], "merged 3 runs")
         assert one.differences == []  # each shard is compared with its own results file
+        assert (len(one.parts), one.without_answers(["acc"]).parts) == (3, ())
     # Without --shard the command sums up the answers that the shards have kept.
     (summed,) = (run.ours(*early, "--output_path", out, tasks=TASKS, questions=10),)
     assert summed.prompts == []

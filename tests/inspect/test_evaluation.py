@@ -9,12 +9,15 @@ inspect_ai = pytest.importorskip("inspect_ai", reason="needs the extra `inspect`
 
 from inspect_ai._util.error import PrerequisiteError  # noqa: E402
 from inspect_ai.log import read_eval_log, write_eval_log  # noqa: E402
+from inspect_ai.scorer import match  # noqa: E402
 
 from lm_eval_cora.cli import main  # noqa: E402
+from lm_eval_cora.errors import UserError  # noqa: E402
 from lm_eval_cora.harness.docs import doc_to_text  # noqa: E402
 from lm_eval_cora.inspect.evaluation import answers, cora  # noqa: E402
 from lm_eval_cora.runs.comparable import not_comparable  # noqa: E402
 from lm_eval_cora.runs.grouping import read_runs  # noqa: E402
+from lm_eval_cora.runs.inspect_logs import OURS  # noqa: E402
 from lm_eval_cora.runs.task_files import benchmark_names  # noqa: E402
 from lm_eval_cora.variants.probes import PROBES  # noqa: E402
 from tests.support.building import build  # noqa: E402
@@ -153,6 +156,18 @@ def test_the_strict_reader_reads_again(tmp_path):
     with pytest.raises(PrerequisiteError) as error:
         inspect_ai.score(stopped, answers(reader="strict"), display="none")
     assert tells(str(error.value), "-S reader=strict", "expected flexible", "stopped")
+
+
+def test_another_scorer_changes_nothing_and_a_log_that_was_changed_is_one_error(tmp_path):
+    log = evaluate(tmp_path / "a", benchmark="demo", questions=2)
+    (before,) = read_runs([tmp_path / "a"])
+    write_eval_log(inspect_ai.score(log, match(), action="append", display="none"), log.location)
+    (after,) = read_runs([tmp_path / "a"])
+    assert (estimates(after), after.differences) == (estimates(before), [])
+    del log.eval.metadata[OURS]["metadata"]
+    write_eval_log(log, log.location)
+    with pytest.raises(UserError, match="expected a log of the task lm_eval_cora/cora, got KeyError"):
+        read_runs([tmp_path / "a"])
 
 
 @pytest.mark.parametrize(
