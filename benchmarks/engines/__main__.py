@@ -26,7 +26,7 @@ from tabulate import tabulate
 
 from .bench import Bench
 from .measure import measure
-from .runs import EXACT, MC, SHOTS, TASKS, ZERO_SHOTS, Run, compare
+from .runs import EXACT, SCORED, SHOTS, TASKS, ZERO_SHOTS, Run, compare
 from .servers import MODEL, REPOSITORY, Server, kill, llama, vllm
 
 HEADERS = ["engine", "task", "variants", "equal texts", "equal picks", "metrics", "note"]
@@ -55,26 +55,37 @@ def completions(server: Server, tokenizer: Path) -> tuple[str, ...]:
     return ("--model", "local-completions", "--model_args", own)
 
 
-def rows_of(bench: Bench, engine: str, arguments: tuple[str, ...], refused: tuple[str, ...] = ()) -> Iterator[Row]:
-    """All tasks on one engine.
+def scored_reference(bench: Bench, letters: str) -> Run:
+    """Transformers in float32, with letters scored in one of the two ways."""
+    return bench.run(f"hf {letters}", SCORED, *HF, f"pretrained={bench.model},dtype=float32", letters=letters)
+
+
+def scored_rows(bench: Bench, engine: str, arguments: tuple[str, ...], *ways: str) -> Iterator[Row]:
+    """The letters of all probes, scored in each of these ways."""
+    for letters in ways:
+        run = bench.run(f"{engine} {letters}", SCORED, *arguments, letters=letters)
+        status = bench.done(run)
+        for task in SCORED:
+            row = {"engine": f"{engine}, {letters}", "task": task}
+            yield row | (
+                failure(status, run) if status else compare(scored_reference(keeping(bench), letters), run, task)
+            )
+
+
+def rows_of(bench: Bench, engine: str, arguments: tuple[str, ...]) -> Iterator[Row]:
+    """All written answers on one engine.
 
     Args:
         bench: What all runs share.
         engine: Its name in the table.
         arguments: Its name for the harness, and its arguments.
-        refused: The tasks that it cannot do, which are run alone.
     """
-    tasks = tuple(task for task in TASKS if task not in refused)
-    for shots, part in ((False, tasks), (True, TASKS[:1])):
+    for shots, part in ((False, TASKS), (True, TASKS[:1])):
         run = bench.run(f"{engine}{' 3 shots' * shots}", part, *arguments, *(SHOTS if shots else ZERO_SHOTS))
         status = bench.done(run)
         for task in part:
             row = {"engine": engine, "task": task + ", 3 shots" * shots}
             yield row | (failure(status, run) if status else compare(reference(keeping(bench), shots), run, task))
-    for task in refused:
-        run = bench.run(f"{engine} {task}", (task,), *arguments)
-        status = run()
-        yield {"engine": engine, "task": task, "refused": status == 1} | failure(status, run)
 
 
 def failure(status: int, run: Run) -> Row:
@@ -100,20 +111,31 @@ def transformers_rows(bench: Bench) -> Iterator[Row]:
                 "task": task + ", 3 shots" * shots,
                 "variants": len(run.samples(task)),
             }
+    for letters in ("prompt", "next_token"):
+        if status := bench.done(run := scored_reference(bench, letters)):
+            raise RuntimeError(f"the reference failed with {status}, see {run.log}")
+    for task in SCORED:
+        row = compare(scored_reference(keeping(bench), "prompt"), run, task)
+        note = f"{row['equal picks']} of {row['variants']} picks as by prompt"
+        yield {"engine": "hf, next_token", "task": task, "variants": row["variants"], "note": note}
 
 
 def vllm_rows(bench: Bench) -> Iterator[Row]:
     """vLLM in the process of the run."""
     arguments = f"pretrained={bench.model},dtype=float32,max_model_len=4096,enforce_eager=True"
-    yield from rows_of(bench, "vllm", ("--model", "vllm", "--batch_size", "auto", "--model_args", arguments))
+    command = ("--model", "vllm", "--batch_size", "auto", "--model_args", arguments)
+    yield from rows_of(bench, "vllm", command)
+    yield from scored_rows(bench, "vllm", command, "prompt", "next_token")
 
 
 def vllm_server_rows(bench: Bench) -> Iterator[Row]:
     """vLLM's server by both APIs; then a run that stops early, is done again, and loses its server."""
     with vllm(bench.model, bench.log("vllm-serve"), bench.environment) as server:
-        yield from rows_of(bench, "vllm serve, chat", chat(server), refused=(MC,))
+        yield from rows_of(bench, "vllm serve, chat", chat(server))
+        yield from scored_rows(bench, "vllm serve, chat", chat(server), "next_token")
         by_tokens = completions(server, bench.model)
         yield from rows_of(bench, "vllm serve, completions", by_tokens)
+        yield from scored_rows(bench, "vllm serve, completions", by_tokens, "prompt", "next_token")
         yield from stopped_rows(bench, "vllm serve", server, by_tokens)
         yield killed_row(bench, "vllm serve", server, by_tokens)
 
@@ -121,9 +143,11 @@ def vllm_server_rows(bench: Bench) -> Iterator[Row]:
 def llama_rows(bench: Bench) -> Iterator[Row]:
     """The same for llama.cpp's server."""
     with llama(bench.gguf, bench.log("llama-server"), bench.environment, bench.threads) as server:
-        yield from rows_of(bench, "llama.cpp, chat", chat(server), refused=(MC,))
+        yield from rows_of(bench, "llama.cpp, chat", chat(server))
+        yield from scored_rows(bench, "llama.cpp, chat", chat(server), "next_token")
         by_tokens = completions(server, bench.model)
-        yield from rows_of(bench, "llama.cpp, completions", by_tokens, refused=(MC,))
+        yield from rows_of(bench, "llama.cpp, completions", by_tokens)
+        yield from scored_rows(bench, "llama.cpp, completions", by_tokens, "next_token")
         yield from stopped_rows(bench, "llama.cpp", server, by_tokens)
         yield killed_row(bench, "llama.cpp", server, by_tokens)
 

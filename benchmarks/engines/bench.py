@@ -60,9 +60,10 @@ class Bench:
         weights.make_gguf(self.gguf)
         weights.make_vllm_metadata(self.folder / "metadata")
 
-    def run(self, name: str, tasks: tuple[str, ...], *arguments: str) -> Run:
+    def run(self, name: str, tasks: tuple[str, ...], *arguments: str, **options: str) -> Run:
         """Prepare a run, and remove the folder of an earlier one."""
-        own = ("--tasks", ",".join(tasks), "--metadata", json.dumps({"cora": {"questions": self.questions}}))
+        metadata = {"cora": {"questions": self.questions, **options}}
+        own = ("--tasks", ",".join(tasks), "--metadata", json.dumps(metadata))
         run = Run(
             self.folder / "runs" / name.replace(" ", "-"),
             [*arguments, *own, "--apply_chat_template"],

@@ -17,7 +17,8 @@ from .servers import kill
 
 SKIPPED = [["[lm-eval-cora: skipped]"]]
 MC = "cora_demo_mc"
-TASKS = ("cora_demo", MC, "cora_demo_plus", "cora_demo_order")
+TASKS = ("cora_demo", "cora_demo_plus", "cora_demo_order")
+SCORED = (MC, "cora_demo_plus_mc", "cora_demo_order_mc")
 ZERO_SHOTS = ("--gen_kwargs", "max_gen_toks=64")
 """The tasks of SCORE would let the model write 1,024 tokens, which it does, for minutes."""
 
@@ -122,15 +123,25 @@ def compare(reference: Run, run: Run, task: str, names: Sequence[str] = ()) -> d
     }
     if task.endswith("_mc"):
         gap = max((_gap(one["resps"], other["resps"]) for one, other in asked), default=float("nan"))
-        return row | {"equal texts": "", "note": f"log-likelihoods differ by {gap:.1g} at most"}
+        invalid = sum(bool(other["invalid"]) for _, other in asked)
+        lost = f", {invalid} invalid" if invalid else ""
+        return row | {"equal texts": "", "note": f"log-likelihoods differ by {gap:.1g} at most{lost}"}
     row["equal texts"] = sum(one["resps"] == other["resps"] for one, other in asked)
     first = next((pair for pair in asked if pair[0]["resps"] != pair[1]["resps"]), None)
     return row | {"note": _difference(*first) if first else ""}
 
 
 def _gap(one: Any, other: Any) -> float:
-    """The largest difference of the log-likelihoods of two variants."""
-    return max(abs(float(a[0][0]) - float(b[0][0])) for a, b in zip(one, other, strict=True))
+    """The largest difference of the log-likelihoods of two variants, of the letters or tokens that both have."""
+    ours, theirs = _scores(one), _scores(other)
+    return max((abs(ours[name] - theirs[name]) for name in ours.keys() & theirs.keys()), default=float("nan"))
+
+
+def _scores(responses: Any) -> dict[str, float]:
+    """The log-likelihoods of a variant's letters, one for each request, or of the likeliest next tokens."""
+    if len(responses) == 1:
+        return dict(json.loads(responses[0][0]))
+    return {str(place): float(response[0][0]) for place, response in enumerate(responses)}
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:

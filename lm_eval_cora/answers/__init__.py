@@ -38,6 +38,7 @@ class Reason(str, Enum):
     UNCLEAR = "unclear selection"
     OUT_OF_RANGE = "letter out of range"
     NO_LIKELIHOOD = "no likelihood"
+    UNLIKELY = "letters not among the 20 likeliest tokens"
 
     def __str__(self) -> str:
         return self.value

@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from math import isnan, nan
+from math import exp, inf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -157,18 +157,26 @@ class AnswerFormat(ABC):
     def flexible(self, said: str, doc: Doc) -> Answer:
         """Parse a response without its reasoning as a careful person would read it."""
 
-    def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
+    def pick(self, loglikelihoods: Sequence[Any], doc: Doc, unseen: float | None = None) -> Answer:
         """Pick the most likely of the scored answers.
 
         If several letters have exactly the same log-likelihood, the first one is picked and the answer is marked as
         tied. This is common in bfloat16, which has eight bits of precision. Two letters of the same option (equal
         distractors) do not count as a tie.
+
+        If only some of the next tokens are known, each answer may be likelier by up to exp(`unseen`), and may be nan.
+        The pick is then valid if no other option can be more likely.
         """
         printed, values = doc["printed"], as_numbers(loglikelihoods)
-        if len(values) != len(printed) or any(map(isnan, values)):
+        missing = values if unseen is None else [unseen]
+        if len(values) != len(printed) or any(map(isnan, missing)):
             return Answer(reason=Reason.NO_LIKELIHOOD)
+        values = [-inf if isnan(value) else value for value in values]
         highest = max(values)
         best = {identity for identity, value in zip(printed, values, strict=True) if value == highest}
+        second = max((value for value in values if value < highest), default=-inf)
+        if unseen is not None and exp(highest) <= exp(second) + exp(unseen):
+            return Answer(reason=Reason.UNLIKELY)
         return picked_at(values.index(highest), doc, tied=len(best) > 1)
 
     # ---- how the answer is shown

@@ -11,12 +11,12 @@ from typing import Any, get_args
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.answer_format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
+from lm_eval_cora.answers.next_token import scores_of, tokens_in
 from lm_eval_cora.answers.plain import LINE_BREAK, Edited
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, Reader
 from lm_eval_cora.questions.repairs import own_labels
-from lm_eval_cora.variants.order import POSITIONS
 from lm_eval_cora.variants.variant import Variant
 
 _SHARED = ("question_id", "variants", "ordinal", "kind", "answer", "category", "original", "ask")
@@ -40,7 +40,7 @@ class Record(Variant, Answer):
     excerpt: str = field(default="", compare=False)  # beginning of an invalid response
     own: float | None = None  # the score that another program gave the answer
     longest: float | None = None
-    likelihoods: bytes = b""  # of the printed letters as 32-bit numbers, for the order probe; otherwise empty
+    likelihoods: bytes = b""  # of the printed letters as 32-bit numbers; empty if they were not scored
 
     @classmethod
     def of(cls, doc: Doc, answer: Answer, **more: Any) -> Record:
@@ -188,10 +188,15 @@ def _read_once(
 
 
 def read_likelihoods(doc: Doc, results: Sequence[Any]) -> Record:
-    """Pick the most likely of the scored answers."""
+    """Pick the most likely of the scored answers: with a result for each, or the likeliest next tokens as one text."""
+    form, response, unseen = format_of(doc), Response.of(response_of(results)), None
+    if response.came == BLOCKED:
+        return Record.of(doc, Answer(reason=Reason.BLOCKED), came=BLOCKED)
     found = [_first(result) for result in results]
-    keeps = doc["kind"] in POSITIONS and len(found) == len(doc["printed"])
-    return Record.of(doc, format_of(doc).pick(found, doc), likelihoods=as_bytes(found) if keeps else b"")
+    if response:
+        unseen, *found = scores_of(tokens_in(response), form.scored(doc))
+    keeps = form.picks_one and len(found) == len(doc["printed"])
+    return Record.of(doc, form.pick(found, doc, unseen), likelihoods=as_bytes(found) if keeps else b"")
 
 
 def skipped(doc: Doc) -> Record:

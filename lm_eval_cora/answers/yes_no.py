@@ -128,14 +128,14 @@ class YesNo(AnswerFormat):
         )
         return plain.traced(answer)
 
-    def pick(self, loglikelihoods: Sequence[Any], doc: Doc) -> Answer:
+    def pick(self, loglikelihoods: Sequence[Any], doc: Doc, unseen: float | None = None) -> Answer:
         """Compare the log-likelihoods of "yes" and "no"."""
-        chosen = super().pick(loglikelihoods, {"printed": self.scored(doc)})
+        chosen = super().pick(loglikelihoods, {"printed": self.scored(doc)}, unseen)
         if chosen.reason:
             return chosen
         yes, no = as_numbers(loglikelihoods)
-        selected = tuple(doc["printed"]) if yes >= no else ()
-        return Answer(selected=selected, tied=yes == no, likelihood_yes=yes, likelihood_no=no)
+        selected = tuple(doc["printed"]) if chosen.position == 0 else ()
+        return Answer(selected=selected, tied=chosen.tied, likelihood_yes=yes, likelihood_no=no)
 
     def said(self, answer: Answer, printed: Sequence[int], *, letters: bool) -> str | None:
         """Return "yes" or "no"."""

@@ -73,6 +73,7 @@ class AskingLM(ForwardingLM):
         self._expected: dict[str, str] = {}
         self._is_over = False
         self.is_silent = True  # no written answer has had a text
+        self.back_end: Any = None  # that asks a server, before it is wrapped
 
     @property
     def described(self) -> str:

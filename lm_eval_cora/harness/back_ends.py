@@ -14,9 +14,19 @@ from huggingface_hub import constants
 from lm_eval.api.instance import Instance
 from lm_eval.models.api_models import TemplateAPI
 
+from lm_eval_cora.answers.next_token import TOP, tokens_in
+from lm_eval_cora.answers.plain import is_reasoning, opens_reasoning
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import ask, behind, payload_of_a_turn
-from lm_eval_cora.harness.served import MALFORMED, UNREACHABLE, WHAT_TO_DO, ServerError, kind_of
+from lm_eval_cora.harness.next_token import read_in_process, settings_of
+from lm_eval_cora.harness.served import (
+    MALFORMED,
+    REASONS_FIRST,
+    UNREACHABLE,
+    WHAT_TO_DO,
+    ServerError,
+    kind_of,
+)
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
@@ -80,6 +90,7 @@ _CONTEXT, _CONTINUATION = "The first letter of the alphabet is", " Q"
 """Test request: does a server return the log-probabilities of a prompt? That of the continuation is never 0."""
 
 _QUESTION = "Which letter comes first in the alphabet, A or B? Answer with the letter."
+_FEW = 5  # next tokens that some servers return at most; they refuse more
 _THINKS = "vLLM does not score answers with enable_thinking=True"
 _REPLICAS = (
     "these options call the model many times, and with data_parallel_size={0} the harness loads it again each time. "
@@ -117,20 +128,23 @@ def _failure(address: str) -> Exception | None:
     return None
 
 
-def check_scoring(model: Any, tasks: Sequence[str]) -> None:
-    """Check that a back end can score answers. A server gets a test request in the first call only."""
+def check_scoring(model: Any, tasks: Sequence[str], at_once: int = 0, *, chat: bool = True) -> None:
+    """Check that a back end can score answers: one by one, or at most so many at once by the next token.
+
+    A server gets a test request in the first call only.
+    """
     own = behind(model)
     if not tasks or own is None:
         return
     if is_vllm(own) and getattr(own, "enable_thinking", None):
         raise _unable("VLLM", tasks, _THINKS)
+    if at_once:
+        _check_next_token(own, tasks, at_once, chat)
+        return
     if not is_served(own) or vars(own).get("scores_answers"):
         return
     _check_address(own)
     name = type(own).__name__
-    if formats_chats(own):
-        instead = "; or use vLLM or SGLang with --model local-completions and base_url=http://HOST/v1/completions"
-        raise _unable(name, tasks, "chat APIs do not return log-probabilities of a prompt", instead)
     likelihood = 0.0
     try:
         likelihood, _ = _ask_once(own, "loglikelihood", _CONTEXT, _CONTINUATION)
@@ -145,6 +159,41 @@ def check_scoring(model: Any, tasks: Sequence[str]) -> None:
     own.scores_answers = True
 
 
+def _check_next_token(own: Any, tasks: Sequence[str], letters: int, chat: bool) -> None:
+    """Check that a back end returns as many next tokens as there are letters, and note how many."""
+    if hasattr(own, "next_tokens"):
+        return
+    why = "" if is_served(own) or read_in_process(own) else "it returns no next tokens"
+    if is_served(own):
+        _check_turns(own, chat)
+        prompt = own.apply_chat_template([{"role": "user", "content": _QUESTION}]) if chat else _QUESTION
+        returned = _next_tokens(own, prompt, (TOP, _FEW))
+        own.next_tokens, own.checked = min(own.next_tokens, len(returned)), [*getattr(own, "checked", ()), letters]
+        if opens_reasoning(str(prompt)) or is_reasoning(max(returned, key=returned.__getitem__)):
+            why = REASONS_FIRST
+        elif own.next_tokens < letters:
+            why = f"the server returns only {own.next_tokens} next tokens for {letters} letters"
+    if why:
+        raise _unable(type(own).__name__, tasks, why)
+
+
+def _next_tokens(model: Any, prompt: str, numbers: Sequence[int]) -> dict[str, float]:
+    """Ask a server for the likeliest next tokens; for fewer if it refuses the first number."""
+    model.next_tokens, *fewer = numbers
+    try:
+        return dict(tokens_in(_ask_once(model, "generate_until", prompt, settings_of(model))))
+    except Exception as error:
+        if not fewer or "status 4" not in in_a_line(error):
+            raise _unreachable(model, error, settings_of(model)) from error
+    return _next_tokens(model, prompt, fewer)
+
+
+def _check_turns(model: Any, chat: bool) -> None:
+    if formats_chats(model) and not chat:
+        raise UserError(f"--model: {type(model).__name__} sends chat turns. Add --apply_chat_template")
+    _check_address(model)
+
+
 def check_writing(
     model: Any, parameters: Mapping[str, Any], *, chat: bool, system: str | None = None, shots: bool = False
 ) -> None:
@@ -152,9 +201,7 @@ def check_writing(
     own, asked = behind(model), (shots, repr(parameters))
     if not is_served(own) or asked in own.checked:
         return
-    if formats_chats(own) and not chat:
-        raise UserError(f"--model: {type(own).__name__} sends chat turns. Add --apply_chat_template")
-    _check_address(own)
+    _check_turns(own, chat)
     before = [("system", system)] if system else []
     before += [("user", _QUESTION), ("assistant", "A")] if shots else []
     turns = [{"role": role, "content": text} for role, text in [*before, ("user", _QUESTION)]]

@@ -16,6 +16,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stderr, suppress
+from contextvars import ContextVar
 from dataclasses import fields
 from functools import cache
 from io import StringIO
@@ -28,6 +29,7 @@ from lm_eval.api.model import LM, CacheHook, CachingLM
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.models import api_models
 
+from lm_eval_cora.answers.next_token import asks_for_it
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.log import without_secrets
 from lm_eval_cora.questions.question import shorten
@@ -308,15 +310,23 @@ def payload_of_a_turn(model: Any) -> dict[str, Any]:
     return {}
 
 
+asking_for_next_token = ContextVar("asking_for_next_token", default=False)
+"""Whether the request whose response comes next asks for the next token: the parser gets only the response."""
+
+
 def leave_out_unset(model: Any) -> None:
     """Make a back end omit parameters that are None or, as `stop` may be, an empty list: some servers refuse these."""
-    # There is no hook for this. With it, --gen_kwargs seed=None sends no seed.
+    # There is no hook for this. With it, --gen_kwargs seed=None sends no seed. Chat APIs name the number of next tokens
+    # in another way than completions.
     if not isinstance(model, api_models.TemplateAPI) or "_create_payload" in vars(model):
         return
     create = model._create_payload
 
     def without(*arguments: Any, **named: Any) -> dict[str, Any]:
+        asking_for_next_token.set(asks_for_it(named.get("gen_kwargs")))
         payload: dict[str, Any] = create(*arguments, **named)
+        if asking_for_next_token.get() and "messages" in payload:
+            payload |= {"logprobs": True, "top_logprobs": payload["logprobs"]}
         for part in (payload, payload.get("sampling_params", {})):
             for name in [name for name, value in part.items() if value in (None, [])]:
                 del part[name]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
 from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
 from lm_eval_cora.answers.records import Record, Skipped
 from lm_eval_cora.harness.rounds import Planned, QuestionOutcome, shares_of_budget
-from lm_eval_cora.metrics.accuracy import ALL_RIGHT
+from lm_eval_cora.metrics.accuracy import ALL_RIGHT, letter_mass
 from lm_eval_cora.metrics.responses import Bools, Ints, ResponseTable
 from lm_eval_cora.questions.messages import counted, first_few
 from lm_eval_cora.runs.files import grouped_by
@@ -94,6 +95,14 @@ def describe_blocked(records: Sequence[Record]) -> str:
     return f"{what} {named}" if blocked else ""
 
 
+def describe_mass(table: ResponseTable) -> str:
+    """Warn if most of the probability falls on other tokens than the printed letters; empty otherwise."""
+    mass = letter_mass(table).value
+    if isnan(mass) or mass >= _LITTLE:
+        return ""
+    return f"only {mass:.0%} of the probability falls on the printed letters, so they say little. {_SAYS_NO_LETTER}"
+
+
 def describe_not_begun(table: ResponseTable, *, is_certain: bool) -> str:
     """Count the questions of a run that asked only a sample of them; empty if it asked all."""
     if not table.not_begun:
@@ -173,6 +182,11 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
     return f"all samples of each of the {len(sampled)} questions are identical, so the metrics are meaningless. {why}"
 
 
+_LITTLE = 0.5  # of the probability on the letters
+_SAYS_NO_LETTER = (
+    "Add an instruction (--system_instruction 'Reply with the letter only.') or exemplars (--num_fewshot 5), or let "
+    "the model write its answers, with the task without _mc"
+)
 _ROOM = 4096  # token limit that is enough for most reasoning models
 _NO_CHOICE = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
 _DO = {
@@ -261,6 +275,8 @@ def _advice(reason: Reason, wanted: AnswerFormat, setting: Conditions, examples:
         return f"The model needs more tokens to finish; {room}"
     if instead in _INSTEAD:
         return _INSTEAD[instead]
+    if reason is Reason.UNLIKELY:
+        return f"The model does not know which, or begins with other words (see `letter_mass`). {_SAYS_NO_LETTER}"
     if reason is Reason.NO_LIKELIHOOD:
         return "The model returned nan or no number: try another dtype, and look at `resps` in the samples file"
     if not setting.chat:

@@ -167,6 +167,7 @@ def run(
     from lm_eval_cora.harness.dry_run import check_tasks
 
     asking = AskingLM(None, **early)
+    asking.back_end = served
     manager, tasks = check_tasks(settings, asking)
     _check_back_end(served, settings, tasks, asking.described)
 
@@ -263,7 +264,8 @@ def _checked(model: Any, settings: EvaluatorConfig, tasks: Sequence[CoraTask]) -
     chat = bool(settings.apply_chat_template)
     if chat:
         back_ends.check_chats(settings.model, model)
-    back_ends.check_scoring(model, _scoring(tasks))
+    at_once = max((task.at_once for task in tasks), default=0)
+    back_ends.check_scoring(model, _scoring(tasks), at_once, chat=chat)
     for task in tasks:
         if task.OUTPUT_TYPE == "generate_until":
             shots = bool(task.config.num_fewshot and settings.fewshot_as_multiturn)

@@ -248,6 +248,7 @@ class Scoring:
         yield WARNING, note_on_unvaried(self.entries, table)
         yield WARNING, "" if self.seed is not None else note_on_few_clusters(table)
         yield INFO, describe_noise(table)
+        yield WARNING, notices.describe_mass(table)
         if table.question_ids:
             asked = [record for record in self.records if not record.skipped and record.kind != REPEAT]
             yield WARNING, notices.describe_blocked(asked)

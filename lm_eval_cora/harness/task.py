@@ -19,6 +19,7 @@ from lm_eval_cora.harness import back_ends, compat, docs
 from lm_eval_cora.harness.asking import AskingLM, check_repeats, check_stopping
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs
 from lm_eval_cora.harness.limits import annotated
+from lm_eval_cora.harness.next_token import alike_in, settings_of, top_of
 from lm_eval_cora.harness.notices import Conditions, describe_cost, describe_samples, describe_stopping
 from lm_eval_cora.harness.rounds import Planned
 from lm_eval_cora.harness.scoring import (
@@ -75,6 +76,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
         self._selection: dict[str, Any] = {}
         self._left_out: dict[str, object] = {}  # the options that decide which requests are sent
+        self.at_once = 0  # the largest number of letters that are scored with one request, by the next token
         self._sends_seeds = self._shots_asked_for = False
         self._has_answers: Callable[[], None] = lambda: None
         self._fewshot_seed = DEFAULT_OTHER_SEED
@@ -171,7 +173,8 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         asked = ((one.doc, one.args[0], self._answers_scored(one.doc)) for one in self.instances if one.idx == 0)
         cost = describe_cost(asked, repeats=self.config.repeats, ranks=ranks)
         stopping = describe_stopping(self._left_out, is_sample=self._options.questions is not None)
-        logger.info(f"{self.task_name}: {'at most ' if self._left_out else ''}{cost}{stopping}")
+        letters = f", letters by the {self._letters}" if self._form == "loglikelihood" else ""
+        logger.info(f"{self.task_name}: {'at most ' if self._left_out else ''}{cost}{letters}{stopping}")
 
     def cost(self, limit: float | None = None) -> str:
         """Check that the task can run, and describe its cost and its first question, without keeping its requests."""
@@ -206,6 +209,8 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         shard = model.shard if isinstance(model, AskingLM) else None
         self._select(limit, samples, shard)
         docs.check_processes(self.task_name, len(self._selected), world_size)
+        if self._form == "loglikelihood":
+            self._choose_letters(model)
         if self._is_scored:
             table = [entry for entry in self._entries if entries.is_in_table(entry)]
             self._print_only(table, self._entries if len(table) < len(self._entries) else [])
@@ -258,12 +263,31 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         for prepare in (compat.leave_out_unset, compat.keep_offline, attach_finish_reasons):
             prepare(compat.behind(model))
         if self._form == "loglikelihood":
-            back_ends.check_scoring(model, [self.task_name])
+            back_ends.check_scoring(model, [self.task_name], self.at_once)
         repeats = self._options.repeats > 0
         if repeats and model is not None:
             check_repeats(self.task_name, model, scores=self._form == "loglikelihood")
         if isinstance(model, AskingLM) and (model.described or repeats):
             back_ends.check_replicas(self.task_name, model, model.described or "the option 'repeats'")
+
+    def _choose_letters(self, model: Any) -> None:
+        """Choose how letters are scored: all at once by the next token of a server, if this tells them apart."""
+        letters = [*map(self.doc_to_choice, self._selected.values())]
+        own, alike = compat.behind(model) or getattr(model, "back_end", None), alike_in(letters)
+        fits = back_ends.formats_chats(own) or (back_ends.is_served(own) and not alike)
+        by_default = "next_token" if fits else "prompt"
+        by_next_token = (self._options.letters or by_default) == "next_token"
+        if by_next_token and alike:
+            raise UserError(
+                f"{self.task_name}: the next token does not tell the labels {', '.join(alike)} apart, because some "
+                f"begin alike. Let the model write its answers instead: --tasks {self.task_name.removesuffix('_mc')}"
+            )
+        self.at_once = max(map(len, letters)) * by_next_token
+
+    @property
+    def _letters(self) -> str:
+        """How letters are scored, for the log and the signature."""
+        return f"next token, top {top_of(compat.behind(compat.of_the_run('lm')))}" if self.at_once else "prompt"
 
     def _load_sampler(self) -> Any:
         """Load the exemplars for the questions of all ranks, so that all ranks raise the same errors."""
@@ -322,10 +346,12 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
     def construct_requests(
         self, doc: Doc, ctx: Any, *, apply_chat_template: bool = False, chat_template: Any = None, **given: Any
     ) -> list[Any]:
-        """Build the requests of a variant: one if the answer is written, one per label if answers are scored."""
+        """Build the requests of a variant: one, or one for each label if they are scored one by one."""
         answers: list[Any]
         if self._form == "generate":
             method, answers = self.OUTPUT_TYPE, [self._settings_of(doc)]
+        elif self.at_once:
+            method, answers = "generate_until", [settings_of(compat.behind(compat.of_the_run("lm")))]
         else:
             prefix, delimiter = self.config.gen_prefix, self.config.target_delimiter
             if apply_chat_template and (not prefix or prefix[-1].isspace()):
@@ -353,8 +379,8 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         return settings
 
     def _answers_scored(self, doc: Doc) -> int:
-        """The number of answers to a variant that the model scores; 1 if the answer is written."""
-        return len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" else 1
+        """The number of answers to a variant that the model scores one by one; 1 if the answer is written."""
+        return len(self.doc_to_choice(doc)) if self.OUTPUT_TYPE == "multiple_choice" and not self.at_once else 1
 
     def agenda(self, *, by_unit: bool = False) -> list[Planned]:
         """The questions of all ranks in random order. The first n are those of the option `questions: n`."""
@@ -430,6 +456,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
             exemplars=(self.config.num_fewshot or 0, self._fewshot_seed, getattr(self, "sampler", None)),
             left_out=self._referring or None,
             form=_FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
+            letters=self._letters if self._form == "loglikelihood" else None,
             reader=self._options.reader if is_read else None,
             **self._selection,
         )

@@ -9,10 +9,10 @@ import numpy as np
 
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import exact_level, metric, takes_arrays
-from lm_eval_cora.metrics.responses import Bools, Floats, ResponseTable
+from lm_eval_cora.metrics.responses import NO_PICK, Bools, Floats, ResponseTable
 
-__all__ = ["acc", "bmca", "followed", "invalid", "mcqa", "mcqa_plus", "mcqa_plus_diff", "mv", "ties"]
-__all__ += ["only_own", "own_score", "unrecognised"]
+__all__ = ["acc", "bmca", "followed", "invalid", "letter_mass", "mcqa", "mcqa_plus"]
+__all__ += ["mcqa_plus_diff", "mv", "only_own", "own_score", "ties", "unrecognised"]
 ALL_RIGHT = "bmca@1.0"
 """The name of `bmca` at level 1 in tables: the share of questions that are right in all variants."""
 
@@ -222,6 +222,32 @@ def ties(table: ResponseTable) -> Estimate:
     Range: 0 to 1, with the standard error of a pooled share. Source: ours.
     """
     return _pooled(table, table.tied)
+
+
+@metric(
+    "Mean probability of all printed letters together.",
+    needs=("likelihoods",),
+    of_one_answer=True,
+    form="loglikelihood",
+    sampled="also",
+)
+def letter_mass(table: ResponseTable) -> Estimate:
+    """Mean probability of all printed letters together, over the variants of all questions that ask for a letter.
+
+    The formula is sum m_ij / sum n_i, with the sum m_ij of the probabilities of the letters of variant j of question i,
+    and n_i such variants. A letter without a score adds 0. If the mass is small, the model prefers to begin with other
+    words, such as "The", and its letters say little about what it would write.
+    Range: 0 to 1, with the standard error of a pooled share; nan for written answers. Source: ours.
+
+    Example:
+        >>> table = ResponseTable.from_hits([[1, 0]], likelihoods=np.log([[0.5, 0.2], [0.1, 0.4]]))
+        >>> round(letter_mass(table).value, 2)
+        0.6
+    """
+    if not table.likelihoods.size:
+        return UNDEFINED
+    mass = np.nansum(np.exp(np.minimum(table.likelihoods, 0.0, dtype=np.float64)), axis=1).clip(max=1.0)
+    return table.ratio(table.sum_by_question(mass), table.sum_by_question(table.picked != NO_PICK))
 
 
 def _pooled(table: ResponseTable, values: Bools | Floats) -> Estimate:

@@ -363,9 +363,9 @@ def yes_no_mass(table: ResponseTable) -> Estimate:
     If it is small, the model prefers other replies, such as "Yes" or "The". The confidence metrics then say little.
     Range: 0 to 1, with the standard error of a pooled share; nan without such variants. Source: ours.
     """
-    mass = np.exp(np.minimum(table.yes, 0.0)) + np.exp(np.minimum(table.no, 0.0))
-    scored = ~np.isnan(mass)
-    return table.ratio(table.sum_by_question(np.where(scored, mass, 0.0)), table.sum_by_question(scored))
+    mass = np.nansum(np.exp(np.minimum([table.yes, table.no], 0.0)), axis=0)
+    scored = ~np.isnan(table.yes) | ~np.isnan(table.no)
+    return table.ratio(table.sum_by_question(mass), table.sum_by_question(scored))
 
 
 def _confidences(table: ResponseTable, normalised: bool) -> tuple[Floats, Floats, Floats]:

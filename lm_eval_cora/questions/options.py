@@ -14,6 +14,7 @@ from lm_eval_cora.questions.repairs import REPAIRS
 from lm_eval_cora.questions.right_option import READINGS
 
 Orders = Literal["swap", "cyclic", "all"]  # of the options, in the order probe
+Letters = Literal["prompt", "next_token"]  # which probabilities score letters
 OptionReferences = Literal["keep", "leave_out", "ignore"]  # what happens to options that refer to others
 Check = tuple[str, Callable[[Any], Any]]
 """Description of the expected value, for errors, and a function that returns the value or raises ValueError."""
@@ -221,6 +222,12 @@ OPTIONS: dict[str, Option] = {
         "Whether each request has a seed, a different one for each sample.",
         "true for APIs with a seed parameter and for replicas of vLLM, else false",
     ),
+    "letters": Option(
+        *_one_of(get_args(Letters)),
+        "How tasks whose names end in `_mc` [score letters](how-to-ask.md#scored-letters). `next_token`: all with one "
+        "request, by the likeliest tokens that follow the prompt. `prompt`: one by one after the prompt.",
+        "`next_token` for servers, `prompt` for models in this process",
+    ),
     "reader": Option(
         *_one_of(get_args(Reader)),
         "[How responses are read](reading.md): `flexible` finds the answer wherever the response gives it, `strict` "
@@ -249,6 +256,7 @@ class Options:
     repeats: int = 0
     request_seeds: bool | None = None
     reader: Reader = "flexible"
+    letters: Letters | None = None
     task: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     declared: Mapping[str, Any] = field(default_factory=dict)  # of the benchmark, by the user; with keys of `KEYS`

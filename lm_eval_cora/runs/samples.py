@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import CHECKER, settle
 from lm_eval_cora.answers.formats import format_of
+from lm_eval_cora.answers.next_token import asks_for_it
 from lm_eval_cora.answers.records import (
     SKIPPED,
     Record,
@@ -299,12 +300,14 @@ def _take(line: bytes, offset: int, found: dict[str, Samples], reader: Reader) -
     doc = sample["doc"]
     try:
         _check(doc)
-        form: Form = "loglikelihood" if isinstance(arguments_in(sample)[0][1], str) else "generate"
+        _, how = arguments_in(sample)[0]
+        form: Form = "loglikelihood" if isinstance(how, str) or asks_for_it(how) else "generate"
         # A request that the harness used as padding of a rank has several responses. The first one counts.
         if sample.get("resps") and all(received and received[0] == SKIPPED for received in sample["resps"]):
             record = skipped(doc)
         elif form == "loglikelihood":
-            record = read_likelihoods(doc, [[number_in(response)] for response in sample["filtered_resps"]])
+            scores = [[number_in(response)] for response in sample["filtered_resps"]]
+            record = read_likelihoods(doc, scores if isinstance(how, str) else [known_response(sample)])
         else:
             record = read_response(doc, [known_response(sample)], reader=reader)
         metrics = frozenset(map(str, sample.get("metrics", ())))

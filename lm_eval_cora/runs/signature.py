@@ -79,7 +79,8 @@ def missing_shards(signatures: Iterable[str]) -> list[int]:
 def how_asked(signature: str, *, known_data: bool, also: Collection[str] = ()) -> dict[str, str]:
     """The parts of a signature that describe how the questions were asked, and some others; equal if comparable."""
     may_differ = (_MAY_DIFFER | ({"data_files"} if known_data else set())).difference(also)
-    return {name: value for name, value in signature_parts(signature).items() if name not in may_differ}
+    parts = {"letters": "prompt", **signature_parts(signature)}  # older ones do not say it
+    return {name: value for name, value in parts.items() if name not in may_differ}
 
 
 def merged_signature(signatures: Sequence[str], table: ResponseTable, reader: Reader, before: str) -> str:
@@ -166,8 +167,9 @@ def signature_of(
     units = len({passages[question] for question in questions})
     invalid = sum(record.invalid for record in records) / max(1, asked)
     is_counted = bool(asked) or not ended
-    # The reader is in `about`, if answers are read, and the digest of the prompts, and the tasks of `cora_of`.
-    changed = {name: value for name, value in options.changed().items() if name not in ("reader", "prompt", "task")}
+    # In `about` are the reader, how letters are scored, the digest of the prompts, and the tasks of `cora_of`.
+    elsewhere = ("reader", "letters", "prompt", "task")
+    changed = {name: value for name, value in options.changed().items() if name not in elsewhere}
     given = {"seed": options.seed, **changed}
     # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.
     is_share_known = filters == 1 and asked and "stop" not in ended

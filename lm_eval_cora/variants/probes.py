@@ -90,6 +90,11 @@ def check_options(probe: Probe, options: Options, form: Form) -> None:
         several = f"the probe {probe.name!r} compares several prompts"
         why = several if probe.own_prompts else "the option 'templates' is set, too"
         raise UserError(f"option 'prompt': {why}. Pass one of 'prompt' and 'templates', and run such tasks separately")
+    if options.letters and form == "generate":
+        raise UserError(
+            "option 'letters': it is for tasks that score letters, whose names end in _mc. Options apply to every task "
+            "of a run, so run these tasks separately"
+        )
     lacks_original = probe.samples or options.variants is not None
     if options.repeats and lacks_original:
         why = f"the probe {probe.name!r} has no original" if probe.samples else "the option 'variants' is set, too"

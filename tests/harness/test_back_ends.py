@@ -183,10 +183,10 @@ def run_plainly(server, *tasks):
     run_simulated("local-chat-completions", list(tasks), {"questions": 1}, **chat)
 
 
-def test_plain_lm_eval_refuses_a_chat_api_that_should_score_and_sends_no_empty_stop(server):
-    with pytest.raises(UserError, match="chat APIs do not return log-probabilities"):
-        run_plainly(server, "cora_demo", "cora_demo_mc")
-    assert server.payloads == []
+def test_plain_lm_eval_scores_letters_by_the_next_token_and_sends_no_empty_stop(server):
+    run_plainly(server, "cora_demo", "cora_demo_mc")
+    assert [payload["max_tokens"] for payload in server.payloads].count(1) == 1 + 26
+    server.payloads.clear()
     run_plainly(server, "cora_demo_sampling")
     assert len({payload["seed"] for payload in server.payloads}) == 5  # a seed for each sample
     assert not any("stop" in payload for payload in server.payloads)

@@ -41,7 +41,7 @@ def test_each_prompt_is_sent_once_and_no_empty_stop(run, server, protocol, more)
 
 
 def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run, server):
-    succeeds(run(protocol="completions", tasks="cora_demo_mc"))
+    succeeds(run(protocol="completions", tasks="cora_demo_mc", letters="prompt"))
     # "A" is token 65, 65 % 7 = 2, so -1.5; "B" -2; "C" -2.5; "D" -3; "E" -3.5, and " " before each -2.5.
     for sample in run.samples("cora_demo_mc"):
         likelihoods = [float(response[0][0]) for response in sample["resps"]]
@@ -49,16 +49,13 @@ def test_letters_are_scored_by_a_server_that_returns_their_likelihoods(run, serv
 
 
 # ---- before the first request
-CANNOT = [
-    ("chat", True, "chat APIs do not return log-probabilities of a prompt"),
-    ("completions", False, "does not return log-probabilities"),
-]
+CANNOT = [("chat", True, "not supported for chat completions"), ("completions", False, "does not return log-prob")]
 
 
 @pytest.mark.parametrize(("protocol", "scores", "why"), CANNOT)
 def test_tasks_that_score_are_refused_by_servers_that_cannot(run, server, protocol, scores, why):
     server.scores = scores
-    line = fails(run(protocol=protocol, tasks="cora_demo_mc,cora_demo,cora_demo_plus_mc"))
+    line = fails(run(protocol=protocol, tasks="cora_demo_mc,cora_demo_plus_mc", letters="prompt"))
     assert tells(line, "cora_demo_mc, cora_demo_plus_mc: answers are scored", why, "--tasks cora_demo,cora_demo_plus")
     assert len(server.payloads) == (0 if protocol == "chat" else 1)
     assert not list(run.folder.rglob("results_*"))
@@ -126,7 +123,7 @@ def test_an_answer_that_is_missing_from_a_batch_moves_no_other_one(run, server):
 def test_an_empty_list_of_choices_where_letters_are_scored(run, server):
     for more in ("", ",num_concurrent=8"):
         server.fault = lambda _, payload: "no choices" if bytes(payload["prompt"][0]).endswith(b" C") else None
-        succeeds(run("--no_cache", protocol="completions", tasks="cora_demo_mc", more=more))
+        succeeds(run("--no_cache", protocol="completions", tasks="cora_demo_mc", more=more, letters="prompt"))
         assert all("nan" in str(sample["resps"]) for sample in run.samples("cora_demo_mc") if len(sample["resps"]) > 2)
 
 

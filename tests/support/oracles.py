@@ -4,10 +4,12 @@ They share no code with the package. Questions are assumed complete, the first v
 that it is. They have the names and the parameters of the metrics. Those of SCORE's probes are in `oracles_score.py`.
 """
 
+from array import array
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise
+from math import exp, isnan
 from operator import eq
 from statistics import mean
 
@@ -107,6 +109,13 @@ def followed(questions):
 
 def ties(questions):
     return mean(float(record.tied) for records in questions for record in records)
+
+
+def letter_mass(questions):
+    asked = [record for records in questions for record in records if record.ask in ("letter", "best_answer")]
+    scores = [array("f", record.likelihoods) for record in asked]
+    masses = [min(1.0, sum(exp(score) for score in each if not isnan(score))) for each in scores]
+    return mean(masses) if any(scores) else None
 
 
 def mcqa_plus_diff(questions):

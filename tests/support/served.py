@@ -60,7 +60,7 @@ class Runs:
     def __init__(self, folder, server, capsys, caplog):
         self.folder, self.server, self.capsys, self.caplog = folder, server, capsys, caplog
 
-    def __call__(self, *arguments, protocol="chat", tasks="cora_demo", more="", questions=1):
+    def __call__(self, *arguments, protocol="chat", tasks="cora_demo", more="", **options):
         """The exit status, and what was logged and printed to stderr."""
         model = {"chat": "local-chat-completions", "completions": "local-completions"}[protocol]
         chat = ["--apply_chat_template"] if protocol == "chat" else []
@@ -70,7 +70,7 @@ class Runs:
             [
                 *("run", "--model", model, "--model_args", getattr(self.server, protocol) + more, "--tasks", tasks),
                 *("--include_path", str(TASKS / "demo"), "--output_path", str(self.folder), "--log_samples", *chat),
-                *("--metadata", json.dumps({"cora": {"questions": questions}}), *map(str, arguments)),
+                *("--metadata", json.dumps({"cora": {"questions": 1, **options}}), *map(str, arguments)),
             ]
         )
         return code, self.caplog.text + self.capsys.readouterr().err

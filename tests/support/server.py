@@ -6,6 +6,8 @@ import json
 import threading
 from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import repeat
+from math import log
 
 BROKEN = {
     "no choices": {"choices": []},
@@ -22,6 +24,13 @@ def letter_of(text, seed=None):
     """The server's answer: a function of the request, as for a greedy model."""
     digest = blake2b(f"{text}|{seed}".encode(), digest_size=2).digest()
     return "AB"[digest[0] % 2]
+
+
+def next_tokens(text):
+    """Twenty tokens: the letter has 0.5, nine others have 0.3 together, yes and no 0.15, other words the rest."""
+    letters = {f" {letter}": log(0.5 if letter == letter_of(text) else 0.3 / 9) for letter in "ABCDEFGHIJ"}
+    words = {"yes": log(0.1), "No": log(0.05), **{f"word{number}": log(0.05 / 8) for number in range(8)}}
+    return {**letters, **words}
 
 
 class _Listener(ThreadingHTTPServer):
@@ -89,11 +98,24 @@ class Server:
         """The choice of a response, in the format of the protocol."""
         if payload.get("echo"):
             return {"choices": [self._scored(index, tokens) for index, tokens in enumerate(payload["prompt"])]}
+        if payload.get("logprobs"):
+            return {"model": self.name, "choices": [*map(self._next, range(99), texts_of(payload), repeat(payload))]}
         seed = payload.get("seed") if self.honours_seeds else None
         said = [letter_of(text, seed) for text in texts_of(payload)]
         if "messages" in payload:
             return {"model": self.name, "choices": [{"index": 0, "message": {"role": "assistant", "content": said[0]}}]}
         return {"model": self.name, "choices": [{"index": index, "text": text} for index, text in enumerate(said)]}
+
+    def _next(self, index, text, payload):
+        """A choice with the likeliest next tokens."""
+        tokens = sorted(next_tokens(text).items(), key=lambda each: -each[1])
+        if "messages" not in payload:
+            known = {"top_logprobs": [dict(tokens[: payload["logprobs"]])]}
+        else:
+            listed = [{"token": token, "logprob": score} for token, score in tokens[: payload["top_logprobs"]]]
+            known = {"content": [{**listed[0], "top_logprobs": listed}]}
+        said = {"text": tokens[0][0], "message": {"role": "assistant", "content": tokens[0][0]}}
+        return {"index": index, "finish_reason": "length", "logprobs": known, **said}
 
     def _scored(self, index, tokens):
         if not self.scores:  # as llama.cpp's server: only the generated token, in another format

@@ -126,7 +126,8 @@ class Respondent:
             said |= self._written(rng, style, name)
         elif FORMATS[variant.ask].picks_one:
             said["picked"] = self._picked(rng, style, variant)
-            said["likelihoods"] = _of_letters(rng, variant, said["picked"])
+            if self.scored or variant.kind.startswith("answer_at_"):
+                said["likelihoods"] = _of_letters(rng, variant, said["picked"])
         else:
             said |= self._selected(rng, style, variant)
         return answer_to(variant, name, variants, **said)
@@ -160,9 +161,7 @@ class Respondent:
 
 
 def _of_letters(rng, variant, picked):
-    """Log-likelihoods of the letters of an order, with ties and impossible letters; nan if no letter is picked."""
-    if not variant.kind.startswith("answer_at_"):
-        return b""
+    """Log-likelihoods of the letters, with ties and impossible letters; nan if no letter is picked."""
     scores = [rng.choice((-inf, -3.0, -1.5, -1.5, -0.7)) for _ in variant.printed]
     scores[0] += 0.5
     place = 0 if picked is None else variant.printed.index(picked)
