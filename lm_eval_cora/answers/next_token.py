@@ -2,13 +2,16 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from math import exp, fsum, isnan, log, nan
 from typing import Any
 
 TOP = 20
 """Number of tokens that are asked for; most servers return at most as many."""
+
+WRITE = "Let the model write its answers, with the task without _mc"
+REASONS_FIRST = "the model begins with its reasoning, so the next token is no letter"
 
 _UNLIKELY = -9999.0  # what some servers return in place of the log-probability of an unlikely token: it is unknown
 _ROUNDING = 0.01  # of log-probabilities, and of a sum of probabilities
@@ -20,24 +23,26 @@ _LEAST = 1e-300
 
 def asks_for_it(settings: object) -> bool:
     """Whether generation settings ask for the next token with its alternatives, and not for an answer."""
-    return isinstance(settings, Mapping) and settings.get("max_gen_toks") == 1 and "logprobs" in settings
+    return isinstance(settings, dict) and settings.get("max_gen_toks") == 1 and "logprobs" in settings
 
 
 def as_text(tokens: Iterable[tuple[Any, Any]]) -> str:
     """Write the likeliest tokens and their log-probabilities as text, in which no stop sequence such as </s> is.
 
     Raises:
-        ValueError: If they are no log-probabilities. The message completes "the server returns".
+        ValueError: If they are no texts with log-probabilities.
     """
     numbers = (each for each in tokens if isinstance(each[1], int | float))
     known = [(str(token), score) for token, score in numbers if score > _UNLIKELY]
-    scores = [score for _, score in known]
+    scores, came = [score for _, score in known], ""
     if not known:
-        raise ValueError("no log-probabilities of the next token")
-    if not max(scores) <= _ROUNDING or not fsum(map(exp, scores)) <= 1 + _ROUNDING:
-        raise ValueError("numbers that are no log-probabilities of the next token")
-    if all(token.startswith("token_id:") for token, _ in known):
-        raise ValueError("the ids of the next tokens, not their texts")
+        came = "no log-probabilities of the next token"
+    elif not max(scores) <= _ROUNDING or not fsum(map(exp, scores)) <= 1 + _ROUNDING:
+        came = "numbers that are no log-probabilities of the next token"
+    elif all(token.startswith("token_id:") for token, _ in known):
+        came = "the ids of the next tokens, not their texts"
+    if came:
+        raise ValueError(f"the server returns {came}. {WRITE}")
     return json.dumps([(token, round(score, 8)) for token, score in known]).replace("<", "\\u003c")
 
 
@@ -75,7 +80,7 @@ def scores_of(returned: Sequence[tuple[str, float]], labels: Sequence[str], top:
     for token, score in returned:
         chances[token.translate(_BLANKS)] += exp(score)
     largest = sorted((exp(score) for _, score in returned), reverse=True)
-    limit = len(forms[0]) * largest[top - 1] if len(largest) >= top else 1.0
+    limit = max(map(len, forms)) * largest[top - 1] if len(largest) >= top else 1.0
     unseen = min(limit, 1 - fsum(largest))
     sums = [fsum(map(chances.__getitem__, each & chances.keys())) for each in forms]
     return [log(max(_LEAST, unseen)), *(log(chance) if chance else nan for chance in sums)]

@@ -25,7 +25,7 @@ from lm_eval.models.api_models import TemplateAPI
 from lm_eval.models.utils import chunks
 from tqdm.asyncio import tqdm_asyncio
 
-from lm_eval_cora.answers.next_token import as_text
+from lm_eval_cora.answers.next_token import REASONS_FIRST, WRITE, as_text
 from lm_eval_cora.answers.records import BLOCKED, Response
 from lm_eval_cora.harness.compat import asking_for_next_token, hiding_failed_requests
 from lm_eval_cora.log import logger
@@ -51,19 +51,15 @@ _BLOCKS = re.compile(
     re.IGNORECASE,
 )
 
-REASONS_FIRST = "the model begins with its reasoning, so the next token is no letter"
-
 # Finish reasons.
 _FAILS = re.compile("error|abort|cancel|fail|insufficient", re.IGNORECASE)
 _CUT_OFF = ["length", "max_tokens", "max_output_tokens", "model_length"]
 _KNOWN = ["stop", "eos", "eos_token", "stop_sequence", "end_turn", "tool_calls", "function_call", "tool_use", *_CUT_OFF]
 
 UNREACHABLE, MALFORMED = "no connection to the server", "a response in an unexpected format"
-NO_NEXT_TOKEN = "a response without the next token"
 FAILED, UNTRUSTED = "a generation that failed at the provider", "the server's certificate is not trusted"
 
 WHAT_TO_DO = {
-    NO_NEXT_TOKEN: "Let the model write its answers, with the tasks whose names do not end in _mc",
     UNREACHABLE: "Start the server, and check its address",
     UNTRUSTED: "Name a file with the certificate, SSL_CERT_FILE=FILE or REQUESTS_CA_BUNDLE=FILE in the environment or "
     "ca_cert_path=FILE in --model_args, or do not check it: verify_certificate=False",
@@ -105,10 +101,6 @@ class StatusError(Exception):
 
 class MalformedError(Exception):
     """A response in a format that the API does not document."""
-
-
-class NextTokenError(Exception):
-    """A response without usable log-probabilities of the next token."""
 
 
 class FailedError(Exception):
@@ -184,7 +176,6 @@ def status_of(error: BaseException) -> int | None:
 _KINDS = {
     "NoChoicesError": "an empty list of choices",
     "FailedError": FAILED,
-    "NextTokenError": NO_NEXT_TOKEN,
     "ClientConnectorCertificateError": UNTRUSTED,
     **dict.fromkeys(("ServerTimeoutError", "TimeoutError"), "a timeout"),
     **dict.fromkeys(("ClientConnectionError", "ConnectionError"), UNREACHABLE),
@@ -489,16 +480,13 @@ def _next_tokens_in(choice: dict[str, Any]) -> Response:
         return Response("", cut_off=False, came=BLOCKED)
     message, tokens = choice.get("message"), []
     if isinstance(message, dict) and (message.get("reasoning_content") or message.get("reasoning")):
-        raise NextTokenError(REASONS_FIRST)
+        raise MalformedError(f"{REASONS_FIRST}. {WRITE}")
     with suppress(TypeError, KeyError, IndexError, AttributeError):
         first = (choice["logprobs"].get("content") or choice["logprobs"]["top_logprobs"])[0]
         tokens = [*first.items()]  # of completions
         if isinstance(first.get("token"), str):  # of chats, and of llama.cpp
             tokens = [(one["token"], one["logprob"]) for one in first.get("top_logprobs", ())]
-    try:
-        return Response(as_text(tokens), cut_off=False)
-    except (ValueError, TypeError) as error:
-        raise NextTokenError(f"the server returns {error}") from error
+    return Response(as_text(tokens), cut_off=False)
 
 
 def _text_of(message: dict[str, Any]) -> tuple[str | None, str]:

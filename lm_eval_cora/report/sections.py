@@ -12,7 +12,6 @@ from tqdm import tqdm
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.next_token import asks_for_it
 from lm_eval_cora.answers.records import Record, answer_in, around, places
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.facts import facts_of
@@ -24,7 +23,7 @@ from lm_eval_cora.report.headline import headline
 from lm_eval_cora.runs.comparable import not_comparable, setting_differences
 from lm_eval_cora.runs.files import grouped_by
 from lm_eval_cora.runs.model_run import Run, Runs, by_task, lead_of
-from lm_eval_cora.runs.samples import arguments_in, known_response, prompt_in, response_text
+from lm_eval_cora.runs.samples import known_response, prompt_in, response_text
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Cell, Table
 from lm_eval_cora.variants.probes import PROBES, Probe
@@ -286,10 +285,9 @@ def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) ->
 def _why(record: Record, line: Mapping[str, Any], text: str, reader: Reader) -> dict[str, Any]:
     """Read a response again for the rule and the characters that decided; nothing if the answer differs."""
     responses = line.get("filtered_resps") or [None]
-    if any(asks_for_it(how) for _, how in arguments_in(line)):
-        return {}
     is_unknown = record.value is None and not record.invalid  # skipped, or a file has no picks
-    if is_unknown or not isinstance(responses[0], str):
+    is_scored = bool(record.likelihoods) or record.likelihood_yes is not None
+    if is_unknown or is_scored or not isinstance(responses[0], str):
         return {}
     answer = answer_in(line["doc"], known_response(line), reader)
     if answer.value != record.value:
