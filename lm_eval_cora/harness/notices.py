@@ -10,7 +10,6 @@ import numpy as np
 
 from lm_eval_cora.answers import TOO_MANY_INVALID, Reader, Reason
 from lm_eval_cora.answers.formats import FORMATS, AnswerFormat
-from lm_eval_cora.answers.next_token import WRITE
 from lm_eval_cora.answers.records import Record, Skipped
 from lm_eval_cora.harness.rounds import Planned, QuestionOutcome, shares_of_budget
 from lm_eval_cora.metrics.accuracy import ALL_RIGHT, letter_mass
@@ -184,7 +183,10 @@ def describe_samples(instances: Sequence[Any], *, sent_seeds: bool) -> str:
 
 
 _LITTLE = 0.5  # of the probability on the letters
-_SAYS_NO_LETTER = f"Add an instruction (--system_instruction 'Reply with the letter only.') or exemplars (--num_fewshot 5). Or: {WRITE}"
+_SAYS_NO_LETTER = (
+    "Add an instruction (--system_instruction 'Reply with the letter only.') or exemplars (--num_fewshot 5), or let "
+    "the model write its answers, with the task without _mc"
+)
 _ROOM = 4096  # token limit that is enough for most reasoning models
 _NO_CHOICE = (Reason.SEVERAL, Reason.REPEATED, Reason.CONTRADICTION, Reason.REJECTED, Reason.NONE_FITS)
 _DO = {
