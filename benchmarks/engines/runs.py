@@ -113,6 +113,7 @@ def compare(reference: Run, run: Run, task: str, names: Sequence[str] = ()) -> d
     asked = [(one, other) for one, other in pairs if other["resps"] != SKIPPED]
     scores, others = reference.scores(task), run.scores(task)
     compared = [name for name in scores if not names or name.removesuffix("_stderr") in names]
+    compared = [name for name in compared if not name.startswith("letter_mass")]  # of all digits of likelihoods
     unlike = [name for name in compared if str(scores[name]) != str(others.get(name))]
     picked = [(one["consistency_rate"], other.get("consistency_rate")) for one, other in asked]
     row: dict[str, Any] = {

@@ -126,8 +126,9 @@ class Respondent:
             said |= self._written(rng, style, name)
         elif FORMATS[variant.ask].picks_one:
             said["picked"] = self._picked(rng, style, variant)
-            if self.scored or variant.kind.startswith("answer_at_"):
-                said["likelihoods"] = _of_letters(rng, variant, said["picked"])
+            ordered = variant.kind.startswith("answer_at_")
+            drawing = rng if ordered else random.Random(f"{name} {variant.ordinal}")
+            said["likelihoods"] = _of_letters(drawing, variant, said["picked"])
         else:
             said |= self._selected(rng, style, variant)
         return answer_to(variant, name, variants, **said)
