@@ -11,7 +11,7 @@ from typing import Any, get_args
 from lm_eval_cora.answers import Answer, Reason
 from lm_eval_cora.answers.answer_format import as_bytes
 from lm_eval_cora.answers.formats import FORMATS, Doc, format_of
-from lm_eval_cora.answers.next_token import scores_of, tokens_in
+from lm_eval_cora.answers.likeliest import scores_of, tokens_in
 from lm_eval_cora.answers.plain import LINE_BREAK, Edited
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean

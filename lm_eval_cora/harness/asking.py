@@ -48,6 +48,7 @@ class AskingLM(ForwardingLM):
         until: Until | None = None,
         limits: Sequence[int] = (),
         shard: tuple[int, int] | None = None,
+        back_end: Any = None,
     ) -> None:
         super().__init__(lm)
         if isinstance(lm, AskingLM) or isinstance(getattr(lm, "lm", None), AskingLM):
@@ -73,7 +74,7 @@ class AskingLM(ForwardingLM):
         self._expected: dict[str, str] = {}
         self._is_over = False
         self.is_silent = True  # no written answer has had a text
-        self.back_end: Any = None  # that asks a server, before it is wrapped
+        self.back_end = back_end  # before it is wrapped, if it asks a server
 
     @property
     def described(self) -> str:

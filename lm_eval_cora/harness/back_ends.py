@@ -14,7 +14,7 @@ from huggingface_hub import constants
 from lm_eval.api.instance import Instance
 from lm_eval.models.api_models import TemplateAPI
 
-from lm_eval_cora.answers.next_token import REASONS_FIRST, TOP, tokens_in
+from lm_eval_cora.answers.likeliest import REASONS_FIRST, TOP, tokens_in
 from lm_eval_cora.answers.plain import is_reasoning, opens_reasoning
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import ask, behind, payload_of_a_turn

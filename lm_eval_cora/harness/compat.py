@@ -29,7 +29,7 @@ from lm_eval.api.model import LM, CacheHook, CachingLM
 from lm_eval.config.evaluate_config import EvaluatorConfig
 from lm_eval.models import api_models
 
-from lm_eval_cora.answers.next_token import asks_for_it
+from lm_eval_cora.answers.likeliest import asks_for_it
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.log import without_secrets
 from lm_eval_cora.questions.question import shorten

@@ -5,7 +5,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from lm_eval_cora.answers.next_token import TOP, as_text
+from lm_eval_cora.answers.likeliest import TOP, as_text
 
 
 def alike_in(labels: Iterable[Sequence[str]]) -> Sequence[str]:

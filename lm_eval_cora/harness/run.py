@@ -166,8 +166,7 @@ def run(
     from lm_eval_cora.harness.asking import AskingLM  # brings datasets, which takes a second
     from lm_eval_cora.harness.dry_run import check_tasks
 
-    asking = AskingLM(None, **early)
-    asking.back_end = served
+    asking = AskingLM(None, back_end=served, **early)
     manager, tasks = check_tasks(settings, asking)
     _check_back_end(served, settings, tasks, asking.described)
 

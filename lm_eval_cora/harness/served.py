@@ -25,7 +25,7 @@ from lm_eval.models.api_models import TemplateAPI
 from lm_eval.models.utils import chunks
 from tqdm.asyncio import tqdm_asyncio
 
-from lm_eval_cora.answers.next_token import REASONS_FIRST, WRITE, as_text
+from lm_eval_cora.answers.likeliest import REASONS_FIRST, WRITE, as_text
 from lm_eval_cora.answers.records import BLOCKED, Response
 from lm_eval_cora.harness.compat import asking_for_next_token, hiding_failed_requests
 from lm_eval_cora.log import logger

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.answers.equivalence import CHECKER, settle
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.next_token import asks_for_it
+from lm_eval_cora.answers.likeliest import asks_for_it
 from lm_eval_cora.answers.records import (
     SKIPPED,
     Record,

@@ -105,7 +105,7 @@ def test_without_questions_everything_is_undefined(probe):
 
 @pytest.mark.parametrize("name", tables.METRICS)
 def test_one_question_has_a_value_and_no_error(name):
-    estimate = tables.METRICS[name](ResponseTable.from_hits([[1, 0, 1]]))
+    estimate = tables.METRICS[name](ResponseTable.from_hits([[1, 0, 1]], likelihoods=np.full((3, 2), -1.0)))
     assert not isnan(estimate.value)
     assert isnan(estimate.stderr)
 

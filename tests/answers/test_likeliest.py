@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_cora.answers import Reason
-from lm_eval_cora.answers.next_token import as_text, scores_of, spellings, tokens_in
+from lm_eval_cora.answers.likeliest import as_text, scores_of, spellings, tokens_in
 from lm_eval_cora.answers.records import BLOCKED, Response, read_likelihoods
 from lm_eval_cora.questions.question import LETTERS
 
