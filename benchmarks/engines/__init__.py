@@ -10,8 +10,10 @@ Conditions for equal results, and limitations of the engines:
   (`hf`, `vllm`, `local-completions`) or by the server (`local-chat-completions`), with the same result; llama.cpp is
   started with `use_jinja`, so that it uses the template in the file.
 - `local-completions` sends prompts as token ids, so that no server adds a token to their beginning.
-- Tasks that score letters (`_mc`) need the log-probabilities of a prompt. Chat APIs do not return them. llama.cpp
-  accepts `echo` but returns those of the generated token, under other names. Both are refused before the run.
+- Tasks that score letters (`_mc`) are compared with `hf` in both ways: after the prompt, and by the next token. Chat
+  APIs and llama.cpp have only the second: llama.cpp accepts `echo` but returns the log-probability of the generated
+  token, under other names.
+- llama.cpp keeps keys and values in float16 unless it is told otherwise, which moves log-probabilities by 0.02.
 - The log-likelihoods of vLLM and transformers differ by about 1e-5, because float32 values are summed in a different
   order. No two options of this model are that close.
 - vLLM with a batch of size `auto` divides by zero if the environment has TQDM_DISABLE: the clock of its
