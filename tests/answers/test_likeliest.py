@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from lm_eval_cora.answers import Reason
 from lm_eval_cora.answers.likeliest import as_text, scores_of, spellings, tokens_in
 from lm_eval_cora.answers.records import BLOCKED, Response, read_likelihoods
-from lm_eval_cora.questions.question import LETTERS
 
 DOC = {
     "question_id": "q",
@@ -110,7 +109,3 @@ def test_any_tokens_can_be_written_and_read(tokens):
 def test_numbers_that_are_no_log_probabilities(tokens, what):
     with pytest.raises(ValueError, match=what):
         as_text(tokens)
-
-
-def test_all_labels_have_a_dozen_spellings():
-    assert {len(spellings(label)) for label in LETTERS} == {12}
