@@ -13,7 +13,7 @@ Conditions for equal results, and limitations of the engines:
 - Tasks that score letters (`_mc`) are compared with `hf` in both ways: after the prompt, and by the next token. Chat
   APIs and llama.cpp have only the second: llama.cpp accepts `echo` but returns the log-probability of the generated
   token, under other names.
-- llama.cpp keeps keys and values in float16 unless it is told otherwise, which moves log-probabilities by 0.02.
+- The log-probabilities of llama.cpp differ by 0.02 at most, and by 0.003 on average, also with a cache in float32.
 - The log-likelihoods of vLLM and transformers differ by about 1e-5, because float32 values are summed in a different
   order. No two options of this model are that close.
 - vLLM with a batch of size `auto` divides by zero if the environment has TQDM_DISABLE: the clock of its

@@ -18,7 +18,6 @@ def main() -> None:
     settings.cpuparams.n_threads = int(threads)
     settings.n_parallel = 4
     settings.n_ctx = 4 * 4096  # divided among the four
-    settings.cache_type_k = settings.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32  # the default is float16
     settings.use_jinja = True
     settings.endpoint_metrics = True
     server = xllamacpp.Server(settings)

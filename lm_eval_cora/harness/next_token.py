@@ -1,6 +1,7 @@
 """All letters of a prompt scored with one request, by the likeliest next tokens, which a back end returns as a text."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -35,14 +36,12 @@ def read_in_process(model: Any) -> bool:
     if "HFLM" in names:
         decode = model.tok_decode
         model._model_generate = partial(_of_transformers, model, own)
-        model.tok_decode = lambda tokens, **how: tokens[0] if _is_text(tokens) else decode(tokens, **how)
+        model.tok_decode = lambda tokens, **how: (
+            tokens[0] if isinstance(tokens, list) and str in map(type, tokens) else decode(tokens, **how)
+        )
     elif "VLLM" in names:
         model._model_generate = partial(_of_vllm, own)
     return not {"HFLM", "VLLM"}.isdisjoint(names)
-
-
-def _is_text(tokens: Any) -> bool:
-    return isinstance(tokens, list) and str in map(type, tokens)
 
 
 def _of_transformers(model: Any, own: Any, *, logprobs: int = 0, **named: Any) -> Any:
@@ -52,7 +51,7 @@ def _of_transformers(model: Any, own: Any, *, logprobs: int = 0, **named: Any) -
     output, rows = own(**named, output_logits=True, return_dict_in_generate=True), []
     for scores, tokens in zip(*output.logits[0].float().log_softmax(-1).topk(logprobs), strict=True):
         texts = zip(model.tokenizer.batch_decode(tokens[:, None]), scores.tolist(), strict=True)
-        rows.append([0] * named["context"].shape[1] + [as_text(texts)])
+        rows.append([0] * named["context"].shape[1] + [_text(texts)])
     return SimpleNamespace(tolist=lambda: rows)
 
 
@@ -60,5 +59,12 @@ def _of_vllm(own: Any, **named: Any) -> Any:
     outputs = own(**named)
     for output in (output.outputs[0] for output in outputs):
         if output.logprobs:
-            output.text = as_text((one.decoded_token, one.logprob) for one in output.logprobs[0].values())
+            output.text = _text((one.decoded_token, one.logprob) for one in output.logprobs[0].values())
     return outputs
+
+
+def _text(tokens: Iterable[tuple[Any, Any]]) -> str:
+    """The tokens as text; empty if a model returns no numbers, as some do in float16."""
+    with suppress(ValueError):
+        return as_text(tokens)
+    return ""

@@ -209,6 +209,9 @@ def test_the_next_tokens_of_transformers_are_those_of_its_whole_distribution():
         best = sorted(range(50), key=lambda number: -chances[number])[:20]
         assert [token for token, _ in tokens] == [f"token {number}" for number in best]
         assert [exp(score) for _, score in tokens] == pytest.approx([chances[number] for number in best], abs=1e-6)
+    logits[:] = torch.nan
+    rows = model._model_generate(context=torch.zeros(3, 4), max_length=5, logprobs=20).tolist()
+    assert {model.tok_decode(row[4:]) for row in rows} == {""}  # has no likelihood
     assert [model.tok_decode(tokens) for tokens in ([1, 2], [], 3)] == ["decoded [1, 2]", "decoded []", "decoded 3"]
 
 
