@@ -104,6 +104,10 @@ class AnswerFormat(ABC):
             return template.scored(doc["choices"])
         return list(doc.get("labels", LETTERS)[: len(doc["printed"])])
 
+    def allowed(self, doc: Doc) -> tuple[str, ...]:
+        """Return the answers that a constrained model may write; empty if other text must be before the answer."""
+        return tuple(self.scored({**doc, "template": None})) if self.answer_first else ()
+
     def target(self, doc: Doc) -> str:
         """Return the right answer as the model should write it; exemplars end with it."""
         position: int = doc["printed"].index(doc["answer"])

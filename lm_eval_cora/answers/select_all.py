@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import combinations
 
 from lm_eval_cora.answers import Answer, Reason, Rule, voided
 from lm_eval_cora.answers.answer_format import AnswerFormat, Doc, claims, last_of
@@ -12,6 +13,7 @@ from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.variants import template
 
 _HEAD = 4096
+_MOST_LISTED = 10  # letters whose sets are listed
 
 # Text between letters. Without a dash, because "A-C" may mean three letters.
 _GAP = re.compile(
@@ -49,6 +51,13 @@ class SelectAll(AnswerFormat):
     name = template.SELECT_ALL
     description = "all right letters"
     instruction = "Reply with the letters first."
+
+    def allowed(self, doc: Doc) -> tuple[str, ...]:
+        """Return all sets of up to ten letters, as texts such as "A, C"."""
+        letters, sizes = super().allowed(doc), range(1, _MOST_LISTED + 1)
+        if len(letters) not in sizes:
+            return ()
+        return tuple(", ".join(some) for size in sizes for some in combinations(letters, size))
 
     def tokens(self, doc: Doc) -> int:
         """Return the number of tokens that name every letter with the text of its option, at most 128."""

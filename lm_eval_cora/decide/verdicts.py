@@ -316,6 +316,7 @@ def _counterpart(run: Run, runs: Sequence[Run], baseline: Sequence[Run], require
 
 def no_baseline(before: Run, signature: str, units: Iterable[tuple[str, str]], total: int) -> str:
     """Reason why a run cannot be the baseline of one of `total` questions that stops early; empty if it can."""
+    # `signature` is empty before the first request of a run whose settings depend on the model.
     if not before.signature:
         return "the baseline has no results file, so its settings are unknown"
     if (answered := len(before.table.sizes)) != total:
@@ -324,7 +325,7 @@ def no_baseline(before: Run, signature: str, units: Iterable[tuple[str, str]], t
     if missing := set(units).difference(before.table.unit_of.items()):
         return f"{counted(len(missing), 'question')} of the run are not in it, or in another passage"
     asked, also = (how_asked(one, known_data=True, also=("data", "reader")) for one in (before.signature, signature))
-    differing = differences_between(asked, also, show=str)
+    differing = differences_between(asked, also, show=str) if signature else []
     return f"their settings differ: {'; '.join(differing)}" if differing else ""
 
 

@@ -335,16 +335,22 @@ def explaining(what: str, hint: str = "") -> Iterator[None]:
         raise UserError(f"{what}: {in_a_line(error)}{hint}") from error
 
 
-def _ask_once(model: Any, method: Any, *arguments: Any) -> Any:
+def ask_test(model: Any, settings: Mapping[str, Any]) -> Any:
+    """Send a test request that is answered in text, up to three times."""
+    prompt = model.apply_chat_template([{"role": "user", "content": _QUESTION}]) if formats_chats(model) else _QUESTION
+    return _ask_once(model, "generate_until", prompt, settings, attempts=3)
+
+
+def _ask_once(model: Any, method: Any, *arguments: Any, attempts: int = 1) -> Any:
     """Send a test request without retries, so that a missing server is reported immediately."""
-    attempts, model.max_retries = model.max_retries, 1
+    usual, model.max_retries = getattr(model, "max_retries", 1), attempts
     try:
         (answer,) = ask(
             model, method, [Instance(method, {}, arguments, task_name="", doc_id=0, idx=0)], disable_tqdm=True
         )
         return answer
     finally:
-        model.max_retries = attempts
+        model.max_retries = usual
         if hasattr(model, "tally"):
             model.tally = type(model.tally)()
 

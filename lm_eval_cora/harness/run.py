@@ -270,5 +270,7 @@ def _checked(model: Any, settings: EvaluatorConfig, tasks: Sequence[CoraTask]) -
             shots = bool(task.config.num_fewshot and settings.fewshot_as_multiturn)
             parameters = task.config.generation_kwargs or {}
             back_ends.check_writing(model, parameters, chat=chat, system=settings.system_instruction, shots=shots)
+    for task in tasks:
+        task.constrain(model)
     back_ends.warn_of_small_batches(model)
     return model

@@ -15,7 +15,7 @@ from lm_eval_cora.answers.exemplars import load_sampler
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import skipped
 from lm_eval_cora.errors import UserError, naming
-from lm_eval_cora.harness import back_ends, compat, docs
+from lm_eval_cora.harness import back_ends, compat, constrained, docs
 from lm_eval_cora.harness.asking import AskingLM, check_repeats, check_stopping
 from lm_eval_cora.harness.docs import SPLIT, Doc, Docs, chosen_docs
 from lm_eval_cora.harness.limits import annotated
@@ -77,6 +77,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         self._selection: dict[str, Any] = {}
         self._left_out: dict[str, object] = {}  # the options that decide which requests are sent
         self.at_once = 0  # the largest number of letters that are scored with one request, by the next token
+        self._way = ""  # how the engine constrains answers; empty if they are free
         self._sends_seeds = self._shots_asked_for = False
         self._has_answers: Callable[[], None] = lambda: None
         self._fewshot_seed = DEFAULT_OTHER_SEED
@@ -219,6 +220,8 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         if self.scoring.study and len(self.scoring.filters) > 1:
             logger.warning(f"{self.task_name}: with several filters the results have only the metrics of the table")
         compat.rename_token_limit(self.config.generation_kwargs or {})
+        for prepare in (compat.leave_out_unset, compat.keep_offline, attach_finish_reasons, self.constrain):
+            prepare(compat.behind(model))
         self._left_out = {}
         if isinstance(model, AskingLM):
             self._prepare_stopping(model)
@@ -230,6 +233,18 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
             asked_for = self._options.request_seeds
             self._sends_seeds = back_ends.needs_seeds(compat.behind(model)) if asked_for is None else asked_for
         self._prepare_model(model)
+
+    def constrain(self, model: Any) -> None:
+        """Check that the answers can be constrained, and how a model does it (option `constrain`)."""
+        if not self._options.constrain:
+            return
+        if self._form == "loglikelihood":
+            raise UserError(f"{self.task_name}: option 'constrain': letters are scored, not written. Leave it out")
+        answers = constrained.allowed_in(self.task_name, self._selected.values())
+        if model is not None:
+            back_ends.check_replicas(self.task_name, model, "the option 'constrain'")
+            settings, needed = self.config.generation_kwargs, self._options.constrain is True
+            self._way = constrained.way_of(self.task_name, model, settings, answers, needed=needed)
 
     def _select(self, limit: float | None, samples: Sequence[int] | None, shard: tuple[int, int] | None = None) -> None:
         """Select the docs that are asked, on all ranks together."""
@@ -260,8 +275,6 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
 
     def _prepare_model(self, model: Any) -> None:
         """Prepare a model, and check that it can do what the task needs."""
-        for prepare in (compat.leave_out_unset, compat.keep_offline, attach_finish_reasons):
-            prepare(compat.behind(model))
         if self._form == "loglikelihood":
             back_ends.check_scoring(model, [self.task_name], self.at_once)
         repeats = self._options.repeats > 0
@@ -320,7 +333,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
                 *(self.task_name, self._entries, variants),
                 seed=self._options.seed,
                 stops=stops,
-                signature=self._signature(),
+                signature="" if self._options.constrain and compat.behind(model) is None else self._signature(),
             )
             self._print_only([entry for entry in self.config.metric_list if entry["metric"] in named], [])
 
@@ -348,14 +361,14 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
     ) -> list[Any]:
         """Build the requests of a variant: one, or one for each label if they are scored one by one."""
         answers: list[Any]
+        prefix, delimiter = self.config.gen_prefix, self.config.target_delimiter
+        if apply_chat_template and (not prefix or prefix[-1].isspace()):
+            delimiter = ""
         if self._form == "generate":
-            method, answers = self.OUTPUT_TYPE, [self._settings_of(doc)]
+            method, answers = self.OUTPUT_TYPE, [self._settings_of(doc, delimiter)]
         elif self.at_once:
             method, answers = "generate_until", [settings_of(compat.behind(compat.of_the_run("lm")))]
         else:
-            prefix, delimiter = self.config.gen_prefix, self.config.target_delimiter
-            if apply_chat_template and (not prefix or prefix[-1].isspace()):
-                delimiter = ""
             method, answers = "loglikelihood", [f"{delimiter}{label}" for label in self.doc_to_choice(doc)]
         place = {"task_name": self.task_name, "doc_id": 0, "repeats": self.config.repeats, **given}
         requests = [Instance(method, doc, (ctx, each), idx=number, **place) for number, each in enumerate(answers)]
@@ -365,7 +378,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
             one.owner = self  # AskingLM finds the task of a request here
         return requests
 
-    def _settings_of(self, doc: Doc) -> Any:
+    def _settings_of(self, doc: Doc, delimiter: str) -> Any:
         """The settings for the answer to a prompt, a copy of their own because some back ends change them."""
         # If the prompt asks for all right letters, the token limit is enough to write them with the texts of their
         # options. If seeds are sent, each sample gets its own, because an API may return the same answer to the same
@@ -376,6 +389,8 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         limit, least = settings.get("max_gen_toks"), format_of(doc).tokens(doc)
         if isinstance(limit, int) and limit < least:
             settings["max_gen_toks"] = least
+        if self._way:
+            settings |= constrained.constraint(self._way, format_of(doc).allowed(doc), delimiter)
         return settings
 
     def _answers_scored(self, doc: Doc) -> int:
@@ -458,6 +473,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
             form=_FORMS.get(self.OUTPUT_TYPE, self.OUTPUT_TYPE),
             letters=self._letters if self._form == "loglikelihood" else None,
             reader=self._options.reader if is_read else None,
+            constrained=constrained.kind_of_way(self._way) if self._way else None,
             **self._selection,
         )
         scoring = self.scoring

@@ -118,7 +118,7 @@ def _limits(docs: Sequence[Doc], kwargs: Mapping[str, Any]) -> GenerateConfig:
 def _source(name: str, benchmark: str, options: Mapping[str, Any]) -> tuple[Benchmark, Options]:
     """The benchmark and the options of the user."""
     chosen = Options.from_metadata(name, options)
-    if of_the_harness := {"task", "request_seeds"} & chosen.changed().keys():
+    if of_the_harness := {"task", "request_seeds", "constrain"} & chosen.changed().keys():
         raise UserError(f"option {min(of_the_harness)!r} has no effect in Inspect: leave it out")
     source = task_files.benchmark(benchmark, chosen.declared, chosen.data_files)
     if not source.has_options:

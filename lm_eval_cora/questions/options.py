@@ -228,6 +228,12 @@ OPTIONS: dict[str, Option] = {
         "request, by the likeliest tokens that follow the prompt. `prompt`: one by one after the prompt.",
         "`next_token` for servers, `prompt` for models in this process",
     ),
+    "constrain": Option(
+        "true, false or 'if possible'",
+        _where(lambda value: isinstance(value, bool) or value == "if possible"),
+        "Whether the engine lets the model write only [a valid answer](how-to-ask.md#constrained-answers). `if "
+        "possible`: the run goes on without, if the engine cannot do that.",
+    ),
     "reader": Option(
         *_one_of(get_args(Reader)),
         "[How responses are read](reading.md): `flexible` finds the answer wherever the response gives it, `strict` "
@@ -255,6 +261,7 @@ class Options:
     prompt: str | None = None
     repeats: int = 0
     request_seeds: bool | None = None
+    constrain: bool | str = False
     reader: Reader = "flexible"
     letters: Letters | None = None
     task: tuple[str, ...] = ()

@@ -167,8 +167,9 @@ def signature_of(
     units = len({passages[question] for question in questions})
     invalid = sum(record.invalid for record in records) / max(1, asked)
     is_counted = bool(asked) or not ended
-    # In `about` are the reader, how letters are scored, the digest of the prompts, and the tasks of `cora_of`.
-    elsewhere = ("reader", "letters", "prompt", "task")
+    # In `about` are the reader, how letters are scored or answers constrained, the digest of the prompts, and the tasks
+    # of `cora_of`.
+    elsewhere = ("reader", "letters", "constrain", "prompt", "task")
     changed = {name: value for name, value in options.changed().items() if name not in elsewhere}
     given = {"seed": options.seed, **changed}
     # Early stopping selects answers by correctness, so the share of invalid ones would be misleading.

@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import repeat
 from math import log
 
+from tests.support.constraints import constrained
+
 BROKEN = {
     "no choices": {"choices": []},
     "no message": {"choices": [{"index": 0, "finish_reason": "stop"}]},
@@ -49,6 +51,7 @@ class Server:
             the first choice; or a status code, a body and headers.
         scores: Whether it returns the log-probabilities of a prompt.
         honours_seeds: Whether the answer depends on the seed.
+        obeys: The parameter that constrains its answers, if there is one.
         name: The model that its answers name.
     """
 
@@ -57,6 +60,7 @@ class Server:
         self.fault = lambda number, payload: None
         self.scores = True
         self.honours_seeds = True
+        self.obeys = ""
         self.model = self.name = "tiny"
         self._lock = threading.Lock()
 
@@ -102,6 +106,8 @@ class Server:
             return {"model": self.name, "choices": [*map(self._next, range(99), texts_of(payload), repeat(payload))]}
         seed = payload.get("seed") if self.honours_seeds else None
         said = [letter_of(text, seed) for text in texts_of(payload)]
+        if self.obeys in payload:
+            said = [constrained(payload, self.obeys, text) for text in texts_of(payload)]
         if "messages" in payload:
             return {"model": self.name, "choices": [{"index": 0, "message": {"role": "assistant", "content": said[0]}}]}
         return {"model": self.name, "choices": [{"index": index, "text": text} for index, text in enumerate(said)]}
