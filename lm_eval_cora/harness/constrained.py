@@ -52,22 +52,22 @@ OpenAI."""
 
 def allowed_in(task: str, docs: Iterable[Doc]) -> Answers:
     """The longest list of answers that a doc allows; an error if the answers to one cannot be listed."""
-    longest: Answers = ()
+    every: dict[Answers, str] = {}
     for doc in docs:
-        answers = format_of(doc).allowed(doc)
-        if not answers or _STEPS.search(getattr(doc.get("template"), "prompt", "")):
-            raise UserError(
-                f"{task}: option 'constrain': the prompt of {doc['kind']!r} asks for reasoning before the answer, or "
-                "for all right ones of more than ten letters. Leave the option out for this task"
-            )
-        longest = max(longest, answers, key=len)
-    return longest
+        reasons = _STEPS.search(getattr(doc.get("template"), "prompt", ""))
+        every[() if reasons else format_of(doc).allowed(doc)] = doc["kind"]
+    if () in every:
+        raise UserError(
+            f"{task}: option 'constrain': the prompt of {every[()]!r} asks for reasoning before the answer, or for all "
+            "right ones of more than ten letters. Leave the option out for this task"
+        )
+    return max(every, key=len)
 
 
 @lru_cache(maxsize=4096)  # some lists of answers are long
 def constraint(way: str, answers: Answers, delimiter: str = "") -> dict[str, Any]:
     """The settings of a request that allow some answers, after a delimiter."""
-    texts = [f"{'' if way == _JSON else delimiter}{answer}" for answer in answers]
+    texts = [f"{delimiter}{answer}" for answer in answers]
     return {way: WAYS[way](texts), "max_gen_toks": len(max(texts, key=len).encode()) + _ROOM}
 
 
@@ -89,7 +89,8 @@ def way_of(task: str, model: Any, settings: Mapping[str, Any], answers: Answers,
         if needed and not way:
             instead = """use "constrain": "if possible" to go on without"""
             raise UserError(f"{task}: option 'constrain': {why}. Leave the option out, or {instead}")
-        logger.warning("%s: constrained answers: %s", task, f"by {way}" if way else f"no, {why}")
+        told = logger.info if way else logger.warning
+        told("%s: constrained answers: %s", task, f"by {way}" if way else f"no, {why}")
     return known[answers]
 
 

@@ -242,7 +242,6 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
             raise UserError(f"{self.task_name}: option 'constrain': letters are scored, not written. Leave it out")
         answers = constrained.allowed_in(self.task_name, self._selected.values())
         if model is not None:
-            back_ends.check_replicas(self.task_name, model, "the option 'constrain'")
             settings, needed = self.config.generation_kwargs, self._options.constrain is True
             self._way = constrained.way_of(self.task_name, model, settings, answers, needed=needed)
 
