@@ -182,6 +182,7 @@ def test_another_scorer_changes_nothing_and_a_log_that_was_changed_is_one_error(
         ({"benchmark": "demo", "stop": "exact", "repeats": 1}, ("-T stop=exact", "without repeats")),
         ({"benchmark": "demo", "probe": "revas", "stop": "exact"}, ("-T stop=exact", "ci or bmca")),
         ({"benchmark": "demo", "question": 3}, ("cora_demo", "'question'", "'questions'")),
+        ({"benchmark": "demo", "constrain": True}, ("option 'constrain'", "no effect in Inspect")),
         ({"benchmark": "demo", "num_fewshot": 999}, ("cora_demo", "num_fewshot 999", "at most")),
     ],
 )

@@ -184,6 +184,16 @@ VARIANTS = {
 
 
 @pytest.mark.usefixtures("shallow")
+def test_even_two_layers_write_only_valid_answers_if_they_are_constrained(real):
+    results = real.run("cora_local_revas", options={"questions": 1, "constrain": True})
+    said = [(sample["doc"]["kind"], sample["resps"][0][0]) for sample in results["samples"]["cora_local_revas"]]
+    assert {text for kind, text in said if "true_or_false" in kind} <= {"yes", "no"}
+    letters = {letter for kind, text in said if "true_or_false" not in kind for letter in text.split(", ")}
+    assert letters <= {*"ABCDEFGHIJ"}
+    assert scores(results, "cora_local_revas")["invalid"] == 0.0
+
+
+@pytest.mark.usefixtures("shallow")
 @pytest.mark.parametrize("task", VARIANTS)
 def test_the_other_probes(real, task):
     results = real.run(task)
