@@ -55,6 +55,8 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
     """
 
     _separates = True  # a system instruction from the question
+    at_once = 0  # the largest number of letters that are scored with one request, by the next token
+    _way = ""  # how the engine constrains answers; empty if they are free
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         task = config["task"]
@@ -76,8 +78,6 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
         self._selection: dict[str, Any] = {}
         self._left_out: dict[str, object] = {}  # the options that decide which requests are sent
-        self.at_once = 0  # the largest number of letters that are scored with one request, by the next token
-        self._way = ""  # how the engine constrains answers; empty if they are free
         self._sends_seeds = self._shots_asked_for = False
         self._has_answers: Callable[[], None] = lambda: None
         self._fewshot_seed = DEFAULT_OTHER_SEED

@@ -79,7 +79,9 @@ def missing_shards(signatures: Iterable[str]) -> list[int]:
 def how_asked(signature: str, *, known_data: bool, also: Collection[str] = ()) -> dict[str, str]:
     """The parts of a signature that describe how the questions were asked, and some others; equal if comparable."""
     may_differ = (_MAY_DIFFER | ({"data_files"} if known_data else set())).difference(also)
-    parts = {"letters": "prompt", **signature_parts(signature)}  # older ones do not say it
+    parts = signature_parts(signature)
+    if parts.get("form") == "loglikelihood":
+        parts.setdefault("letters", "prompt")  # older ones do not say it
     return {name: value for name, value in parts.items() if name not in may_differ}
 
 

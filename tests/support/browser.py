@@ -48,7 +48,7 @@ def opened(browser, file, width=1280, scheme="light"):
         reduced_motion="reduce",
     )
     page = context.new_page()
-    page.set_default_timeout(600_000)
+    page.set_default_timeout(120_000)
     complaints = []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
