@@ -159,21 +159,25 @@ def check_scoring(model: Any, tasks: Sequence[str], at_once: int = 0, *, chat: b
 
 
 def _check_next_token(own: Any, tasks: Sequence[str], letters: int, chat: bool) -> None:
-    """Check that a back end returns as many next tokens as there are letters, and note how many."""
-    if hasattr(own, "next_tokens"):
-        return
-    why = "" if is_served(own) or read_in_process(own) else "it returns no next tokens"
-    if is_served(own):
-        _check_turns(own, chat)
-        prompt = own.apply_chat_template([{"role": "user", "content": _QUESTION}]) if chat else _QUESTION
-        returned = _next_tokens(own, prompt, (TOP, _FEW))
-        own.next_tokens, own.checked = min(own.next_tokens, len(returned)), [*getattr(own, "checked", ()), letters]
-        if opens_reasoning(str(prompt)) or is_reasoning(max(returned, key=returned.__getitem__)):
-            why = REASONS_FIRST
-        elif own.next_tokens < letters:
-            why = f"the server returns only {own.next_tokens} next tokens for {letters} letters"
+    """Check that a back end returns as many next tokens as there are letters."""
+    why = "" if hasattr(own, "next_tokens") else _count_next_tokens(own, chat)
+    if not why and own.next_tokens < letters:
+        why = f"the server returns only {own.next_tokens} next tokens for {letters} letters"
     if why:
         raise _unable(type(own).__name__, tasks, why)
+
+
+def _count_next_tokens(own: Any, chat: bool) -> str:
+    """Note how many next tokens a back end returns; return why they cannot be used, or nothing."""
+    if not is_served(own):
+        return "" if read_in_process(own) else "it returns no next tokens"
+    _check_turns(own, chat)
+    prompt = own.apply_chat_template([{"role": "user", "content": _QUESTION}]) if chat else _QUESTION
+    returned = _next_tokens(own, prompt, (TOP, _FEW))
+    own.next_tokens = min(own.next_tokens, len(returned))
+    own.checked = [*getattr(own, "checked", ()), settings_of(own)]
+    reasons = opens_reasoning(str(prompt)) or is_reasoning(max(returned, key=returned.__getitem__))
+    return REASONS_FIRST if reasons else ""
 
 
 def _next_tokens(model: Any, prompt: str, numbers: Sequence[int]) -> dict[str, float]:
