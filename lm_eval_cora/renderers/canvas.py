@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from math import isfinite
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
@@ -27,6 +28,7 @@ _LAYOUT_WIDTH = 4.0
 _CHARACTERS = 38  # number of characters of 10 points that fit into the width of a chart on the page
 LINE = 0.19  # height of a line of text in inches
 TIP = "tip-"  # start of the id of an element that has a tooltip; its number follows
+_PART = 0.1  # of an axis: values that need less get an axis that fits
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # to distinguish models without colour
 
 
@@ -119,6 +121,19 @@ class Canvas:
     def look(self, series: int) -> tuple[str, str]:
         """Colour and marker of a model. After eight models the colours repeat with other markers."""
         return MARKS[series % len(MARKS)], _MARKERS[(series + series // len(MARKS)) % len(_MARKERS)]
+
+    def of_all(self, count: int) -> str:
+        """The colour of a legend entry that is for each of some models: that of the only one, if there is one."""
+        return MARKS[0] if count == 1 else INK
+
+    def fit(self, label: str, numbers: Sequence[Number]) -> None:
+        """Set up the x axis: from 0 to 1, or the part of it that fits if the values need less than a tenth of it."""
+        known = [end for number in numbers for end in (number.value, *number.ends) if isfinite(end)]
+        low, high = min(known), max(known)
+        is_part = high - low < _PART
+        margin = (0.11 - (high - low)) / 2
+        limits = (max(0, low - margin), min(1, high + margin)) if is_part else (0, 1)
+        self.axes.set(xlim=limits, xlabel=self.name(f"{label}{' (a part of 0 to 1)' * is_part}"))
 
     def tip(self, text: str) -> str:
         """Add a tooltip; return the id of the element that has it."""

@@ -38,6 +38,7 @@ from lm_eval_cora.report.content import (
     Retention,
     RetentionChart,
 )
+from lm_eval_cora.tables.number import Number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,32 +67,46 @@ def curve(canvas: Canvas, chart: Curve) -> float:
     if chart.chance:
         look = {"color": INK, "linestyle": _GUESSING, "linewidth": 1.6}
         axes.plot(*zip(*chart.chance, strict=True), gid=canvas.tip("guessing"), **look)
+    count = len(chart.lines)
     for series, line in enumerate(chart.lines):
-        _curve(canvas, line, series, marks)
+        _curve(canvas, line, series, count, marks)
     for name, dashes in marks.items():
-        canvas.add(f"{name} (colour and marker of the model)", linestyle=dashes)
+        whose = " (colour and marker of the model)" if count > 1 else ""
+        canvas.add(f"{name}{whose}", linestyle=dashes, color=canvas.of_all(count))
     if chart.chance:
         canvas.add("guessing", linestyle=_GUESSING)
     label = canvas.name(chart.y_label, canvas.medium.full * 3 // 4)
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=canvas.name(chart.x_label), ylabel=label)
+    width = _end_of(len(chart.lines))
+    axes.set(xlim=(-0.02, width), ylim=(-0.02, 1.02), xlabel=canvas.name(chart.x_label), ylabel=label)
+    axes.set_xticks(np.linspace(0, 1, 6))
     axes.grid(True)
     return 3.0 if len(chart.lines) <= 4 else 3.8
 
 
-def _curve(canvas: Canvas, line: Line, series: int, marks: Mapping[str, Any]) -> None:
+def _end_of(series: int) -> float:
+    """The end of the lines of a model, at the right of the curves, where its markers do not cover those of others."""
+    return 1.04 + 0.04 * series
+
+
+def _curve(canvas: Canvas, line: Line, series: int, count: int, marks: Mapping[str, Any]) -> None:
     colour, marker = canvas.look(series)
     xs, numbers = [x for x, _ in line.points], [number for _, number in line.points]
-    lows, highs = np.array(list(map(shown_interval, numbers)), dtype=float).reshape(-1, 2).T
-    canvas.axes.fill_between(xs, lows, highs, color=colour, alpha=0.15, linewidth=0)
+    ends = np.array(list(map(shown_interval, numbers)), dtype=float).reshape(-1, 2).T
+    if count == 1:
+        canvas.axes.fill_between(xs, *ends, color=colour, alpha=0.15, linewidth=0)
+    else:  # bars beside each other: bands would cover each other
+        beside = [x + 0.012 * (series - (count - 1) / 2) for x in xs]
+        canvas.axes.vlines(beside, *ends, color=colour, linewidth=1.2, alpha=0.8)
     canvas.axes.plot(xs, [number.value for number in numbers], color=colour, linewidth=1.8)
     for x, number in line.points:
         tip = f"{line.name}, {x:.2f}: {number}"
         canvas.point(series, x, number.value, tip, markersize=5)
     for name, number in line.marks:
         if not isnan(number.value):
-            canvas.axes.axhline(number.value, color=colour, linestyle=marks[name], linewidth=1.4)
+            end = _end_of(series)
+            canvas.axes.plot([0, end], [number.value] * 2, color=colour, linestyle=marks[name], linewidth=1.4)
             # The marker at the end of the line identifies the model without colour.
-            canvas.point(series, 1.05, number.value, f"{line.name}, {name}: {number}", fillstyle="none")
+            canvas.point(series, end, number.value, f"{line.name}, {name}: {number}", fillstyle="none")
     canvas.add(line.name, color=colour, marker=marker)
 
 
@@ -117,9 +132,11 @@ def dots(canvas: Canvas, chart: Dots) -> float:
     if chart.reference:
         look = {"marker": "|", "markersize": 13, "markeredgewidth": 1.6, "linestyle": "none", "alpha": 0.75}
         canvas.add(chart.reference_label, **look)
-    axes.set(xlim=(0, 1), xlabel=canvas.name(chart.x_label, canvas.medium.full * 3 // 4))
-    if chart.is_difference:  # centre the x axis on 0, fit it to the intervals, and print the signs
-        shown = [number for _, of_rows in chart.models for number in of_rows.values()]
+    shown = [number for _, of_rows in chart.models for number in of_rows.values()]
+    if not chart.is_difference:
+        canvas.fit(chart.x_label, [*shown, *map(Number, chart.reference)])
+    else:  # centre the x axis on 0, fit it to the intervals, and print the signs
+        axes.set_xlabel(canvas.name(chart.x_label, canvas.medium.full * 3 // 4))
         known = [value for number in shown for value in (number.value, *number.ends) if isfinite(value)]
         limit = 1.08 * max(map(abs, known)) or 0.1
         axes.set_xlim(-limit, limit)
@@ -145,12 +162,13 @@ def ranges(canvas: Canvas, chart: Ranges) -> float:
         tip = f"{line.name}, {label}: {beside}"
         canvas.point(series, beside.value, top + 0.48, tip, marker="D")
         top += 0.66
-    canvas.add("one value", marker="o", markersize=4, alpha=0.7, linestyle="none")
-    canvas.add("lowest to highest value", linewidth=5, alpha=0.3)
+    colour = canvas.of_all(len(chart.lines))
+    canvas.add("one value", marker="o", markersize=4, alpha=0.7, linestyle="none", color=colour)
+    canvas.add("lowest to highest value", linewidth=5, alpha=0.3, color=colour)
     if any(sum(not isnan(number.value) for _, number in line.points) >= _BOXED for line in chart.lines):
-        canvas.add("middle half and median", linewidth=10, alpha=0.45)
-    canvas.add(f"{label}, 95% interval", marker="D")
-    axes.set(xlim=(0, 1), xlabel=canvas.name(chart.y_label))
+        canvas.add("middle half and median", linewidth=10, alpha=0.45, color=colour)
+    canvas.add(f"{label}, 95% interval", marker="D", color=colour)
+    canvas.fit(chart.y_label, [number for line in chart.lines for _, number in (*line.points, *line.marks)])
     return canvas.rows(top)
 
 
@@ -189,9 +207,10 @@ def changes(canvas: Canvas, chart: RetentionChart) -> float:
     axes.axvline(0, color=INK, linewidth=1.2)
     if count > 1:  # the bars of a single model have no marker
         canvas.add_models([model for model, _ in chart.models])
-    canvas.add_box("kept: right in both", facecolor=INK, **_KEPT)
-    canvas.add_box("lost: right in the original only", edgecolor=INK, **_LOST)
-    canvas.add_box("gained: right in this kind only", edgecolor=INK, **_GAINED)
+    colour = canvas.of_all(count)
+    canvas.add_box("kept: right in both", facecolor=colour, **_KEPT)
+    canvas.add_box("lost: right in the original only", edgecolor=colour, **_LOST)
+    canvas.add_box("gained: right in this kind only", edgecolor=colour, **_GAINED)
     shown = [change for own in bars.values() for change, _ in own]
     left, right = max(change.gained for change in shown), max(change.kept + change.lost for change in shown)
     # Room for the marker at 0.

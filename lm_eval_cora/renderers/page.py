@@ -26,7 +26,7 @@ from lm_eval_cora.renderers.figures import draw
 from lm_eval_cora.report.boards import Board, BoardRow
 from lm_eval_cora.report.content import Block, Examples, Report
 from lm_eval_cora.report.score_views import BOLD
-from lm_eval_cora.report.sections import make_report
+from lm_eval_cora.report.sections import KIND, make_report
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.tables.number import FALLS, Number, with_minus
 from lm_eval_cora.tables.table import Cell, Table
@@ -82,9 +82,9 @@ def _visible(value: Any) -> Any:
 
 
 def _meanings(report: Report) -> dict[Cell, str]:
-    """The meanings of the metrics, by name."""
+    """The meanings of the metrics and of the kinds of variants, by name."""
     rows = report.glossary.rows if report.glossary else ()
-    return {name: str(meaning) for called, meaning in rows for name in str(called).split(", ")}
+    return {name.removeprefix(KIND): str(meaning) for called, meaning in rows for name in str(called).split(", ")}
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:

@@ -25,7 +25,7 @@ from lm_eval_cora.metrics.paired import METHODS, Difference, Pair, difference, p
 from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Dots
-from lm_eval_cora.report.score_views import acc_is_mcqa_plus, identity_of, models, score_table
+from lm_eval_cora.report.score_views import acc_is_mcqa_plus, identity_of, in_words, models, score_table
 from lm_eval_cora.runs.comparable import setting_differences
 from lm_eval_cora.runs.model_run import Run, Runs, kinds_compared, lead_of
 from lm_eval_cora.runs.other_tasks import lines_of
@@ -244,7 +244,8 @@ def paired_by_kind(before: Run, after: Run) -> Dots | None:
     shown = kinds_compared(before, after)
     table = kinds_table(before, shown)
     title = f"Differences in accuracy by {before.probe.one}: {after.model} - {before.model}"
-    return _differences("kind_differences", title, "accuracy", shown, table, NOTE_ON_KINDS) if table else None
+    named = {in_words(kind): change for kind, change in shown.items()}
+    return _differences("kind_differences", title, "accuracy", named, table, NOTE_ON_KINDS) if table else None
 
 
 def pairs_table(title: str, names: Sequence[str], pairs: Mapping[tuple[int, int], Pair]) -> Table:

@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import Ints
 from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Line, Ranges, Retention, RetentionChart
-from lm_eval_cora.report.score_views import models
+from lm_eval_cora.report.score_views import in_words, models
 from lm_eval_cora.runs.model_run import Run, Runs, kinds_of
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Cell, CellRows, Cells, Table
@@ -107,12 +107,13 @@ def by_kind(runs: Runs) -> Dots:
         return [(shown | {"questions": part["questions"], "mark": mark})[head] for head in heads]
 
     kinds = [{kind: cells(part) for kind, part in kinds_of(run).items()} for run in runs]
+    table = Table.by_model("Each kind of variant", "kind", models(runs), heads, kinds)
     return Dots(
         name="kinds",
         title=f"Accuracy by {probe.one}",
         x_label="accuracy",
-        models=first_numbers(runs, kinds),
-        numbers=replace(Table.by_model("Each kind of variant", "kind", models(runs), heads, kinds), sortable=True),
+        models=first_numbers(runs, ({in_words(kind): row for kind, row in own.items()} for own in kinds)),
+        numbers=replace(table, sortable=True, explained=True),
         note=f"The bars are 95% intervals. {probe.note}".strip(),
     )
 
@@ -246,12 +247,13 @@ def changes(runs: Runs) -> RetentionChart | None:
         return None
     one = shown[0].probe.one
     cells = [{kind: list(map(Number, change)) for kind, change in part.items()} for part in parts]
+    named = [{in_words(kind): change for kind, change in part.items()} for part in parts]
     title = "Right answers kept, lost and gained"
     return RetentionChart(
         name="changes",
         title=f"{title}, by {one}",
-        models=list(zip(models(shown), parts, strict=True)),
-        numbers=Table.by_model(title, one, models(shown), Retention._fields, cells),
+        models=list(zip(models(shown), named, strict=True)),
+        numbers=replace(Table.by_model(title, one, models(shown), Retention._fields, cells), explained=True),
         note="Shares of the questions. Kept: right in the original and in this variant. Lost: right in the original, "
         "wrong here. Gained: wrong in the original, right here. A model that knows its answers loses few. Many losses "
         "and many gains together mean that it guesses.",
@@ -310,7 +312,7 @@ def heat_map(run: Run, *, several: bool = False) -> HeatMap:
     return HeatMap(
         name=f"questions-{run.model}",
         title=f"Questions {by}",
-        columns=names,
+        columns=list(map(in_words, names)),
         bands=bands,
         numbers=Table(f"Share of right answers {by}", ["questions", *names], rows),
         note="Each row is a question, or a group of equally hard ones, from the easiest to the hardest. Each column is "

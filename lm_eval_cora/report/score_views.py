@@ -32,6 +32,11 @@ NO_BEST = (
 )
 
 
+def in_words(kind: str) -> str:
+    """The name of a kind of variant as a chart prints it."""
+    return kind.replace("_", " ")
+
+
 def models(runs: Iterable[Run]) -> list[str]:
     """The names of the models."""
     return [run.model for run in runs]

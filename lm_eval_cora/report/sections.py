@@ -67,6 +67,9 @@ def charts_of(report: content.Report) -> list[tuple[str, Chart]]:
     return charts
 
 
+KIND = "kind "  # before the name of a kind of variant in the table of meanings
+
+
 def _glossary(runs: Runs) -> Table:
     """Make the table of the meanings of metrics and kinds of variants."""
     names: dict[str, list[str]] = {}
@@ -76,7 +79,7 @@ def _glossary(runs: Runs) -> Table:
                 names.setdefault(facts_of(entry["aggregation"]).meaning, []).append(entry["metric"])
     rows = [[", ".join(dict.fromkeys(called)), meaning] for meaning, called in names.items()]
     kinds = {kind: meaning for run in runs for kind, meaning in run.probe.kinds.items() if kind in run.table.kinds}
-    rows += [[f"kind {kind}", meaning] for kind, meaning in kinds.items()]
+    rows += [[KIND + kind, meaning] for kind, meaning in kinds.items()]
     note = (
         "CoRA, the consistency-rebalanced accuracy, is mcqa * (1 - (mcqa - bmca@1.0)): the accuracy on the originals "
         "times the consistency index. The original of a "
