@@ -52,7 +52,11 @@ def make_report(runs: Runs, title: str = "Consistency of the answers") -> conten
     groups = by_task(runs)
     # disable=None hides the bar unless stderr is a terminal.
     bar = tqdm(groups.items(), "computing", unit="task", disable=None, leave=False)
-    sections = [_section(task, members, max(2, _EXAMPLES // len(runs))) for task, members in bar]
+    sections: list[Section] = []
+    for task, members in bar:
+        section = _section(task, members, max(2, _EXAMPLES // len(runs)))
+        known = {note for earlier in sections for note in earlier.notes}
+        sections.append(replace(section, notes=[note for note in section.notes if note not in known]))
     overview = score_views.overviews(groups) if len(groups) > 1 else ()
     return content.Report(title, [*sections, *score_views.aggregated_sections(runs)], overview, _glossary(runs))
 

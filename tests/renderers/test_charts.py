@@ -193,3 +193,21 @@ def test_no_label_is_cut_off(name):
         assert min(box.x0, box.y0) > -0.02
         assert box.x1 < width + 0.02
         assert box.y1 < height + 0.02
+
+
+def test_values_that_need_little_of_the_axis_get_the_part_that_fits():
+    narrow, wide = (some_dots(model={"a": Number(0.30, 0.01), "b": Number(high)}) for high in (0.35, 0.9))
+    for chart, label, limits in ((narrow, "x (a part of 0 to 1)", (0.27, 0.38)), (wide, "x", (0, 1))):
+        with figure_of(chart) as (figure, _):
+            assert figure.axes[0].get_xlabel() == label
+            assert figure.axes[0].get_xlim() == pytest.approx(limits, abs=0.003)
+
+
+def test_the_bars_and_end_marks_of_several_curves_stand_beside_each_other():
+    points = [(0.0, Number(0.5, 0.1)), (1.0, Number(0.5, 0.1))]
+    with figure_of(a_curve(*(Line(name, points, [("MCQA", Number(0.5))]) for name in "abc"))) as (figure, _):
+        bars = {tuple(path.vertices[:, 0]) for each in figure.axes[0].collections for path in each.get_paths()}
+        marks = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_fillstyle() == "none"]
+    assert len(bars) == 6
+    assert len(set(marks)) == 3
+    assert max(marks) < figure.axes[0].get_xlim()[1]

@@ -152,6 +152,12 @@ def test_a_short_name_is_not_marked_inside_other_words():
     assert f"{a} is the most reliable: CoRA 0.90, above {plus}. It keeps more than {c}." in page
 
 
+def test_several_tasks_have_one_headline_each():
+    sections = [Section(task, "", (), headline=Headline([f"{task} holds up."])) for task in ("one", "two")]
+    page = render(Report("Title", sections))
+    assert [page.count(f"{task} holds up.") for task in ("one", "two")] == [1, 1]
+
+
 CHARTS = [made_up.curve(), made_up.ranges(), made_up.dots(), made_up.changes(), made_up.heat_map()]
 OPEN = "document.querySelectorAll('details:is(.more, .fold, .numbers)').forEach((each) => { each.open = true; })"
 

@@ -1,6 +1,7 @@
 """The section of each task: marks of the best models, and tables checked by a slow count."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import isnan
 from statistics import mean
@@ -15,7 +16,7 @@ from lm_eval_cora.report.sections import make_report
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table import Table
-from tests.support.written import answers, copied, edit, the_run, write_answers
+from tests.support.written import answers, copied, edit, run_by_hand, the_run, write_answers
 
 
 def section_of(report, title):
@@ -132,3 +133,9 @@ def assert_intervals(section):
     shown = [pair for row in rows for pair in pairwise(row) if isinstance(pair[0], Number) and pair[0].signed]
     assert shown
     assert [number for number, ends in shown if not isnan(number.stderr) and ends != number.interval] == []
+
+
+def test_a_note_about_a_run_stands_once():
+    run = replace(run_by_hand({"original": "1" * 20, "a": "10" * 10}), notes=("read twice",))
+    notes = [section.notes for section in make_report([run, replace(run, name="second")]).sections]
+    assert [("model", "read twice") in own for own in notes] == [True, False]
