@@ -1,7 +1,7 @@
 # `make demo` runs the demo, `make test` runs lint, types and tests, `make docs` builds the documentation in build/site.
 # Each first makes a virtual environment in .venv with the versions in constraints.txt. `make lock` updates that file to
 # the newest versions that fit pyproject.toml. `make docs-links` checks the links of the documentation to other sites.
-# `make docs-example` makes the documentation's example report from the run of `make demo`.
+# `make docs-example` makes the documentation's example report, from published answers of two real models.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -51,8 +51,8 @@ docs: $(VENV)/.docs
 docs-links: $(VENV)/.docs
 	@$(SPHINX) -b linkcheck . build/links
 
-docs-example: $(VENV)/.demo
-	@$(BIN)/python -m lm_eval_cora report out/demo -o docs/example-report.html
+docs-example: $(VENV)/.dev
+	@$(BIN)/python -m lm_eval_cora report docs/published -o docs/example-report.html
 
 # Leave out torch and the dependencies of its CUDA builds, because the build depends on the machine.
 lock: $(VENV)/.made

@@ -1,6 +1,6 @@
 """Draw the pictures of the README and of docs/metrics.md: one question in 26 variants, and where CoRA falls.
 
-The variants are those that `cora_demo` asks. The models are made up.
+The variants are those that `cora_demo` asks. The answers of the two models are those in docs/published.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import argparse
 import sys
 from html import escape
 from pathlib import Path
+
+from pandas import read_parquet
 
 from lm_eval_cora.api import expand
 from lm_eval_cora.variants.variant import Variant
@@ -31,18 +33,15 @@ COLUMNS = [
 
 ROWS = ["in the question's order", "reordered"]
 
-LEVELS = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
-MCQA = 0.74
-CURVES = {
-    "A": ("#0b6e4f", [0.79, 0.77, 0.75, 0.73, 0.69, 0.64]),
-    "B": ("#b3261e", [0.78, 0.70, 0.58, 0.45, 0.31, 0.18]),
-}
-"""Colour and BMCA at each level of two made-up models with the same accuracy."""
+PUBLISHED = STATIC.parent / "published"
+COLOURS = {"Mistral-7B-Instruct": "#0b6e4f", "MedAlpaca-7B": "#b3261e"}
+KEPT = ["as published", "… and in another order, too", "… and in all of the 22 or 26 variants"]
 
 INK, FAINT, RULE, PAPER, NOTA = "#1f2328", "#59636e", "#d0d7de", "#ffffff", "#0550ae"
 WIDTH, HEIGHT = 980, 430
 
-PEAKED = {0.0: FAINT, 0.17: CURVES["A"][0], 0.5: NOTA}
+GREEN = COLOURS["Mistral-7B-Instruct"]
+PEAKED = {0.0: FAINT, 0.17: GREEN, 0.5: NOTA}
 """Colour of the curve of CoRA over the accuracy, for the share of questions that are right in all variants."""
 
 MODELS = {"A": (0.49, 0.0), "B": (0.9, 0.17)}
@@ -64,10 +63,10 @@ def main() -> int:
 
 def pictures() -> dict[Path, str]:
     """Return the pictures as SVG by path."""
-    variants_and_scores = [*variants(), f'<path d="M634 24V{HEIGHT - 24}" stroke="{RULE}"/>', *curves()]
+    variants_and_scores = [*variants(), f'<path d="M634 24V{HEIGHT - 24}" stroke="{RULE}"/>', *real_models()]
     return {
         STATIC / "overview.svg": framed(
-            "One question with five options becomes 26 variants; two models with equal accuracy differ in CoRA.",
+            "One question with five options becomes 26 variants; two real models keep few of their right answers.",
             variants_and_scores,
             WIDTH,
             HEIGHT,
@@ -147,47 +146,41 @@ def card(left: float, top: float, variant: Variant) -> list[str]:
     parts = [f'<rect x="{left}" y="{top}" width="140" height="118" rx="6" fill="none" stroke="{RULE}"/>']
     for place, (option, identity) in enumerate(zip(variant.choices, variant.printed, strict=True)):
         right, added = identity == variant.answer, option.startswith("None")
-        fill = CURVES["A"][0] if right else NOTA if added else INK
+        fill = GREEN if right else NOTA if added else INK
         line = f"{'ABCDE'[place]}. {option}{' ✓' if right else ''}"
         parts.append(text(left + 9, top + 22 + 21 * place, line, size=12, fill=fill, bold=right))
     return parts
 
 
-def curves() -> list[str]:
-    """Draw the BMCA curves of two models, with their CoRA."""
-    left, right, top, bottom = 690.0, 905.0, 112.0, 330.0
-
-    def place(level: float, share: float) -> tuple[float, float]:
-        return left + (right - left) * (level - 0.5) / 0.5, bottom - (bottom - top) * share
-
-    parts = [
-        text(658, 36, "Same accuracy, other CoRA", size=17, bold=True),
-        text(658, 60, "Share of questions (BMCA) with at least …", fill=FAINT),
-    ]
-    for share in (0.0, 0.5, 1.0):
-        y = place(0.5, share)[1]
-        parts.append(f'<path d="M{left} {y:g}H{right}" stroke="{RULE}"/>')
-        parts.append(text(left - 8, y + 4, f"{share:.1f}", size=11, fill=FAINT, anchor="end"))
-    parts += [
-        text(place(level, 0)[0], bottom + 18, f"{level:.0%}", size=11, fill=FAINT, anchor="middle")
-        for level in (0.5, 0.75, 1.0)
-    ]
-    parts.append(text((left + right) / 2, bottom + 36, "… of its variants right", fill=FAINT, anchor="middle"))
-    y = place(0.5, MCQA)[1]
-    parts.append(f'<path d="M{left} {y:g}H{right}" stroke="{INK}" stroke-dasharray="5 4"/>')
-    parts.append(text(left + 4, y - 20, f"accuracy of both: {MCQA}", size=12))
-    for name, (colour, shares) in CURVES.items():
-        points = [place(level, share) for level, share in zip(LEVELS, shares, strict=True)]
-        line = " ".join(f"{x:g},{y:g}" for x, y in points)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
-        parts += [f'<circle cx="{x:g}" cy="{y:g}" r="3.5" fill="{colour}"/>' for x, y in points]
-        x, y = points[-1]
-        parts.append(text(x + 9, y + 5, f"{name} {shares[-1]:.2f}", fill=colour, bold=True))
-    for row, (name, (colour, shares)) in enumerate(CURVES.items()):
-        score = MCQA * (1 - (MCQA - shares[-1]))
-        line = f"CoRA {name} = {MCQA} × (1 − {MCQA - shares[-1]:.2f}) = {score:.2f}"
-        parts.append(text(658, 390 + 20 * row, line, fill=colour, bold=True))
+def real_models() -> list[str]:
+    """Draw how many right answers two real models keep."""
+    left, width, parts = 658.0, 230.0, [text(658, 36, "Two real models on MedQA", size=17, bold=True)]
+    parts.append(text(left, 60, "Share of the 1,273 questions that is right …", fill=FAINT))
+    found = {name: shares_of(PUBLISHED / f"{name}.parquet") for name in COLOURS}
+    for row, what in enumerate(KEPT):
+        top = 92.0 + 82 * row
+        parts.append(text(left, top, what))
+        for place, (name, colour) in enumerate(COLOURS.items()):
+            share, y = found[name][row], top + 10 + 23 * place
+            parts.append(f'<rect x="{left}" y="{y:g}" width="{width * share / 0.35:.1f}" height="18" fill="{colour}"/>')
+            parts.append(text(left + width * share / 0.35 + 8, y + 14, f"{share:.1%}", fill=colour, bold=True))
+    for row, (name, colour) in enumerate(COLOURS.items()):
+        mcqa, _, kept = found[name]
+        line = f"{name}: CoRA {mcqa * (1 - (mcqa - kept)):.3f}"
+        parts.append(text(left, 358 + 22 * row, line, fill=colour, bold=True))
+    parts.append(text(left, 408, "Answers that CoRA's authors published", size=11, fill=FAINT))
     return parts
+
+
+def shares_of(file: Path) -> tuple[float, float, float]:
+    """The shares of the questions that are right as published, in one other order, too, and in all variants."""
+    answers = read_parquet(file)
+    answers["right"] = answers.picked == answers.answer
+    by_kind = answers[answers.kind.isin(["original", "shuffled"])].pivot(
+        index="question_id", columns="kind", values="right"
+    )
+    every = answers.groupby("question_id").right.all()
+    return float(by_kind.original.mean()), float(by_kind.all(axis=1).mean()), float(every.mean())
 
 
 def text(

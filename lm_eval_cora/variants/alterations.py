@@ -86,7 +86,7 @@ KINDS = {
 }
 """A sentence about each kind that several probes share, for the report."""
 
-# docs/measured.md: SmolLM2-135M got nearly all variants of the first two kinds wrong, 82% of `shuffled`, none of the
+# docs/results.md: SmolLM2-135M got nearly all variants of the first two kinds wrong, 82% of `shuffled`, none of the
 # other kinds of MCQA+.
 HARDEST_FIRST = (TRUE_OR_FALSE_RIGHT, NOTA_ANSWER, shuffled(ORIGINAL))
 

@@ -81,7 +81,7 @@ DIVERGENT = Probe(
         DECOUPLED_WITH_NOTA: "Only the right option and one wrong option, followed by “None of the above”.",
         shuffled(DECOUPLED_WITH_NOTA): f"The options of {DECOUPLED_WITH_NOTA} in another order.",
     },
-    # docs/measured.md: SmolLM2-135M got 74 to 97% of each shuffled kind wrong, and at most 4% of each other kind. Among
+    # docs/results.md: SmolLM2-135M got 74 to 97% of each shuffled kind wrong, and at most 4% of each other kind. Among
     # similar kinds, those with as many options as the original come first, because four larger models got these wrong
     # 1.4 to 1.9 times as often (from CoRA, tables 1 and 5).
     hardest_first=(

@@ -136,7 +136,7 @@ def test_the_models_are_those_of_the_paper_and_of_the_documentation():
     found = {(model.name, model.benchmark): estimate_of(model, "cora").value for model in MODELS}
     assert {key: found[key] for key in paper} == pytest.approx(paper, abs=0.01)
     assert len(found) == 16
-    page = (Path(__file__).parents[2] / "docs/measured.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs/results.md").read_text("utf-8")
     rows = re.findall(r"^\| ([\w-]+) \| (\d+) \| (\w+ \d+\.\d\d, .+?) \|$", page, re.M)
     told = {
         (name, benchmark): (int(full), float(exact))
