@@ -17,13 +17,16 @@ from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
 from lm_eval_cora.questions.question import LETTERS, Reader
 from lm_eval_cora.questions.repairs import own_labels
-from lm_eval_cora.variants.variant import Variant
+from lm_eval_cora.variants.variant import REPEAT, Variant
 
 _SHARED = ("question_id", "variants", "ordinal", "kind", "answer", "category", "original", "ask")
 _SHOWN = ("printed", "choices", "labels")  # of a variant; with its format, all that the reading of a response uses
 _LETTER = re.compile("(?<![A-Za-z0-9])[A-Za-z](?![A-Za-z0-9])")  # a word of one letter, which may name an option
 _MOST_KEPT = 2**15  # readings of responses
 _MAY_REPEAT = 300  # characters; a longer response is hardly given twice, and would fill the memory
+
+IN_SAMPLES = ("acc", "consistency_rate", "sc@original", "invalid", "ties")
+"""The metrics that the samples file has for each variant, if the task has them."""
 
 
 @dataclass(kw_only=True)
@@ -70,6 +73,19 @@ class Record(Variant, Answer):
     def invalid(self) -> bool:
         """Whether the response has no valid answer."""
         return not self.skipped and self.value is None and self.matches is None
+
+    @property
+    def logged(self) -> dict[str, float | str]:
+        """What the samples file has for a variant, under names of metrics, if the task has them.
+
+        `acc` is the score, `consistency_rate` and `sc@original` are the identity of the option that was picked, or yes
+        or no, `invalid` is the reason, and `ties` marks a tie.
+        """
+        repeated, picked = REPEAT if self.kind == REPEAT else "", self.said(letters=False)
+        score = "skipped" if self.skipped else repeated or float(self.correct)
+        reason = self.reason.value if self.reason is not None else ""
+        values = score, picked, picked, reason, "tied" if self.tied else ""
+        return dict(zip(IN_SAMPLES, values, strict=True))
 
 
 BLOCKED = "nothing: the server's filter removed the answer"

@@ -87,7 +87,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _note_error(arguments: Sequence[str], error: object) -> None:
-    if "gate" in arguments[:1]:
+    if {*arguments[:1]} & {"gate", "leaderboard"}:
         import_module("lm_eval_cora.cli.gate").note_error(arguments, error)
 
 

@@ -19,11 +19,12 @@ from pathlib import Path
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.decide import verdicts
-from lm_eval_cora.decide.verdicts import EXIT_STATUS, Requirement, read_requirements
+from lm_eval_cora.decide.verdicts import EXIT_STATUS, Check, Requirement, Verdict, read_requirements
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import printable
 from lm_eval_cora.runs.grouping import read_runs
 from lm_eval_cora.runs.model_run import check_one_model, selected
+from lm_eval_cora.tables.table import Table
 from lm_eval_cora.writing import STDOUT, check_file
 
 
@@ -73,26 +74,32 @@ def run(given: console.Given) -> int:
         baseline = [run for run in others if run.model == runs[0].model] or others
     check_one_model(baseline, f"--baseline {given.baseline}")
     found, model = verdicts.verdicts_of(runs, baseline, requirements), runs[0].model
-    given.status = EXIT_STATUS[verdicts.overall(found)]  # it is the result, even if nobody reads what is printed
     notes = [*console.warnings_of([*runs, *baseline]), *verdicts.remarks(found)]
+    return show(given, found, model, notes, verdicts.as_table(found, model))
+
+
+def show(given: console.Given, found: Sequence[Verdict | Check], model: str, notes: Sequence[str], table: Table) -> int:
+    """Write verdicts to the files that were named, print them, and return the exit status."""
+    given.status = EXIT_STATUS[verdicts.overall(found)]  # it is the result, even if nobody reads what is printed
     if given.junit:
-        console.write(verdicts.as_junit(found, model), given.junit)
+        console.write(verdicts.as_junit(found, model, given.name), given.junit)
     if given.json:
         console.write_json(verdicts.as_json(found, model, notes), given.json)
     console.say(*notes)
     if given.json != STDOUT:
-        console.print_tables([verdicts.as_table(found, model)], verdicts.summary(found))
+        console.print_tables([table], verdicts.summary(found))
     return int(given.status)
 
 
 def note_error(arguments: Sequence[str], error: object) -> None:
     """Write an error to the file of --junit, also if the arguments are wrong, because CI systems show this file."""
-    found = re.match(r"gate\0(?:.*\0)?--ju\w*[=\0]([^\0-][^\0]*)", "\0".join(arguments), re.DOTALL)
+    found = re.match(r"(?:gate|leaderboard)\0(?:.*\0)?--ju\w*[=\0]([^\0-][^\0]*)", "\0".join(arguments), re.DOTALL)
     if error and found:
         from xml.sax.saxutils import quoteattr  # slow to import
 
-        case = f'<testcase name="gate"><error type="error" message={quoteattr(printable(str(error)))}/></testcase>'
-        text = f'<testsuite name="lm-eval-cora gate" tests="1" failures="0" errors="1">{case}</testsuite>\n'
+        message = quoteattr(printable(str(error)))
+        case = f'<testcase name="{arguments[0]}"><error type="error" message={message}/></testcase>'
+        text = f'<testsuite name="lm-eval-cora" tests="1" failures="0" errors="1">{case}</testsuite>\n'
         with suppress(UserError, OSError):
             console.write(text, Path(found[1]))
 
@@ -109,6 +116,11 @@ def _check_arguments(given: console.Given, requirements: Sequence[Requirement]) 
         raise UserError(f"{option}: expected --baseline OUT, too: the run to compare with")
     if given.baseline and not compares:
         raise UserError(f"--baseline {given.baseline}: expected --no-worse or --same METRIC:MARGIN, too")
+    check_files(given)
+
+
+def check_files(given: console.Given) -> None:
+    """Check the files of --junit and --json."""
     files = {option: path for option, path in (("--junit", given.junit), ("--json", given.json)) if path}
     for option, path in files.items():
         check_file(path, option)

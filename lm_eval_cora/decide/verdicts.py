@@ -241,13 +241,24 @@ class Verdict:
         return f"{interval}; {needed:,} questions{has} would decide it with a probability of {POWER:g}"
 
 
-def overall(verdicts: Iterable[Verdict]) -> Outcome:
+@dataclass(frozen=True)
+class Check:
+    """A verdict without numbers."""
+
+    requirement: str
+    task: str
+    outcome: Outcome
+    reason: str  # empty if it passes
+    signature: str
+
+
+def overall(verdicts: Iterable[Verdict | Check]) -> Outcome:
     """The outcome of a gate: fail if a requirement fails, else undecided if one is, else pass."""
     outcomes = {verdict.outcome for verdict in verdicts}
     return "fail" if "fail" in outcomes else "undecided" if "undecided" in outcomes else "pass"
 
 
-def summary(verdicts: Iterable[Verdict]) -> str:
+def summary(verdicts: Iterable[Verdict | Check]) -> str:
     """How many requirements have each outcome."""
     found = Counter(verdict.outcome for verdict in verdicts)
     return ", ".join(f"{found[outcome]:,} {outcome}" for outcome in EXIT_STATUS)
@@ -424,21 +435,22 @@ def as_table(verdicts: Sequence[Verdict], model: str) -> Table:
     return Table(f"{model}: {overall(verdicts)}", columns, rows)
 
 
-def as_json(verdicts: Sequence[Verdict], model: str, notes: Sequence[str]) -> dict[str, Any]:
+def as_json(verdicts: Sequence[Verdict | Check], model: str, notes: Sequence[str]) -> dict[str, Any]:
     """The verdicts with all digits, undefined numbers as null."""
     outcome = overall(verdicts)
     requirements = []
     for verdict in verdicts:
         values = for_json(asdict(verdict))
-        signature, _ = values.pop("signature"), values.pop("bounds")
+        signature, _ = values.pop("signature"), values.pop("bounds", None)
         requirements.append({**values, "reason": verdict.reason or None, "signature": signature})
     status = {"model": model, "outcome": outcome, "exit_status": EXIT_STATUS[outcome]}
     return {**status, "requirements": requirements, "notes": list(notes)}
 
 
-def as_junit(verdicts: Sequence[Verdict], model: str) -> bytes:
+def as_junit(verdicts: Sequence[Verdict | Check], model: str, command: str) -> bytes:
     """The verdicts as JUnit XML; an undecided one is an `error`, because CI systems show skipped cases as passed."""
-    root = ElementTree.Element("testsuites", {"name": printable(f"lm-eval-cora gate {model}"), **_counts(verdicts)})
+    name = printable(f"lm-eval-cora {command} {model}")
+    root = ElementTree.Element("testsuites", {"name": name, **_counts(verdicts)})
     for task in dict.fromkeys(verdict.task for verdict in verdicts):
         name = printable(task)  # XML cannot contain control characters, not even escaped
         of_task = [verdict for verdict in verdicts if verdict.task == task]
@@ -455,6 +467,6 @@ def as_junit(verdicts: Sequence[Verdict], model: str) -> bytes:
     return text + b"\n"
 
 
-def _counts(verdicts: Sequence[Verdict]) -> dict[str, str]:
+def _counts(verdicts: Sequence[Verdict | Check]) -> dict[str, str]:
     found = Counter(verdict.outcome for verdict in verdicts)
     return {"tests": str(found.total()), "failures": str(found["fail"]), "errors": str(found["undecided"])}

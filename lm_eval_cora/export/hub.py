@@ -14,6 +14,7 @@ from lm_eval_cora.export.provenance import begin_of, dataset_of, evaluation_name
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.questions.messages import counted, did_you_mean
 from lm_eval_cora.questions.question import printable
+from lm_eval_cora.runs.grouping import TASK
 from lm_eval_cora.runs.model_run import Run, Runs, check_metric, check_one_model, lead_of
 
 
@@ -26,6 +27,7 @@ def model_index(runs: Runs) -> str:
     results = [
         EvalResult(
             task_type="text-generation",
+            task_name=None if run.collected and run.name == TASK else run.name,
             metric_type=name,
             metric_value=estimate.value,
             metric_name=f"{name} ({evaluation_name(run)})",  # the card lists all tasks on a dataset together

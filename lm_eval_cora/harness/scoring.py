@@ -50,22 +50,13 @@ def metric_keys(names: Iterable[str]) -> list[str]:
     return [key for name in names for key in (name, f"{name}_stderr")]
 
 
-IN_SAMPLES = ("acc", "consistency_rate", "sc@original", "invalid", "ties")
-"""The metrics that the samples file has for each variant, if the task has them."""
-
-
 def spread(record: Record, keys: Sequence[str]) -> SampleRow:
     """Put a Record under each key."""
-    # Some keys describe a single variant and are written to the samples file: `acc` is the score, `consistency_rate`
-    # and `sc@original` are the identity of the option that was picked, or yes or no, `invalid` is the reason, and
-    # `ties` marks a tie. The samples file also gets the `rule` that read the answer, `cut_off` if the token limit ended
-    # the response, `opened` if it begins inside reasoning, and what `came` instead of text.
-    repeated, picked = REPEAT if record.kind == REPEAT else "", record.said(letters=False)
-    score = "skipped" if record.skipped else repeated or float(record.correct)
-    reason = record.reason.value if record.reason is not None else ""
-    values = zip(IN_SAMPLES, (score, picked, picked, reason, "tied" if record.tied else ""), strict=True)
+    # Some keys describe a single variant and are written to the samples file, see `Record.logged`. The file also gets
+    # the `rule` that read the answer, `cut_off` if the token limit ended the response, `opened` if it begins inside
+    # reasoning, and what `came` instead of text.
     known = {name: getattr(record, name) for name in ("rule", "cut_off", "opened", "came")}
-    row = {key: value for key, value in values if key in keys}
+    row = {key: value for key, value in record.logged.items() if key in keys}
     return SampleRow(row | {name: value for name, value in known.items() if value}, keys, record)
 
 

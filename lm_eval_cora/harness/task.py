@@ -13,7 +13,7 @@ from tqdm import tqdm
 from lm_eval_cora.answers.equivalence import check_comparison
 from lm_eval_cora.answers.exemplars import load_sampler
 from lm_eval_cora.answers.formats import format_of
-from lm_eval_cora.answers.records import skipped
+from lm_eval_cora.answers.records import IN_SAMPLES, skipped
 from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.harness import back_ends, compat, constrained, docs
 from lm_eval_cora.harness.asking import AskingLM, check_repeats, check_stopping
@@ -22,13 +22,7 @@ from lm_eval_cora.harness.limits import annotated
 from lm_eval_cora.harness.next_token import alike_in, settings_of, top_of
 from lm_eval_cora.harness.notices import Conditions, describe_cost, describe_samples, describe_stopping
 from lm_eval_cora.harness.rounds import Planned
-from lm_eval_cora.harness.scoring import (
-    IN_SAMPLES,
-    Scoring,
-    encodable,
-    name_callables,
-    score_response,
-)
+from lm_eval_cora.harness.scoring import Scoring, encodable, name_callables, score_response
 from lm_eval_cora.harness.served import attach_finish_reasons
 from lm_eval_cora.harness.task_config import OWN_KEYS, declared_in
 from lm_eval_cora.harness.versions import BaseTask, warn_if_untried

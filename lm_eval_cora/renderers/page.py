@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
-from importlib.util import find_spec
 from itertools import groupby
-from math import inf, isnan
+from math import isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,7 +24,6 @@ from lm_eval_cora.renderers.canvas import template_text
 from lm_eval_cora.renderers.figures import draw
 from lm_eval_cora.report.boards import Board, BoardRow
 from lm_eval_cora.report.content import Block, Examples, Report
-from lm_eval_cora.report.score_views import BOLD
 from lm_eval_cora.report.sections import KIND, make_report
 from lm_eval_cora.runs.model_run import Run
 from lm_eval_cora.tables.number import FALLS, Number, with_minus
@@ -38,6 +36,7 @@ _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n
 COLUMNS = (
     *("model", "task", "table", "metric", "value", "stderr", "low", "high", "group", "mcqa", "mcqa_stderr"),
     *(ALL_RIGHT, f"{ALL_RIGHT}_stderr", "invalid", "questions", "date", "signature", "rank", "cora_falls"),
+    *("cora", "cora_stderr"),
 )  # of the CSV file
 
 
@@ -131,8 +130,8 @@ def run_reports(folder: Path) -> Iterator[Callable[[Run], Path]]:
 
 def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: Sequence[str] = ()) -> str:
     """Render boards as one page that needs neither a network nor other files."""
-    content: dict[str, Any] = {"boards": boards, "models": _by_model(boards), "notes": notes, "beside": beside}
-    content |= {"falls": f"{FALLS} {CORA_FALLS}", "bold": BOLD, "can_draw": find_spec("matplotlib")}
+    content: dict[str, Any] = {"boards": boards, "models": _by_model(boards), "notes": notes}
+    content |= {"falls": f"{FALLS} {CORA_FALLS}"}
     content |= {"tasks": [*dict.fromkeys(board.task for board in boards)], "href": lambda path: href(path, folder)}
     content["all_settings"] = [*dict.fromkeys(board.settings for board in boards)]
     content["csv"] = b64encode(boards_as_csv(boards).encode("utf-8", "backslashreplace")).decode()
@@ -142,10 +141,8 @@ def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: S
 def _by_model(boards: Sequence[Board]) -> dict[str, list[BoardRow | None]]:
     """The row of each model on each board; the best model of the first board comes first."""
     by_board = [{row.run.model: row for row in board.rows} for board in boards]
-    places = [{model: place for place, model in enumerate(rows)} for rows in by_board]
-    found = set().union(*by_board)
-    ordered = sorted(found, key=lambda model: ([own.get(model, inf) for own in places], model))
-    return {model: [rows.get(model) for rows in by_board] for model in ordered}
+    models = dict.fromkeys(row.run.model for board in boards for row in board.rows)
+    return {model: [rows.get(model) for rows in by_board] for model in models}
 
 
 def href(path: Path, folder: Path) -> str:
@@ -160,17 +157,9 @@ def boards_as_csv(boards: Sequence[Board]) -> str:
 
 
 def _line(board: Board, row: BoardRow) -> Sequence[str | float]:
-    mcqa, kept, run = row.number("mcqa"), row.number(ALL_RIGHT), row.run
+    mcqa, kept, cora, run = row.number("mcqa"), row.number(ALL_RIGHT), row.number("cora"), row.run
     return [
         *(run.model, board.task, board.title, board.metric, row.lead.value, row.lead.stderr, *row.lead.ends),
         *(row.group or "", mcqa.value, mcqa.stderr, kept.value, kept.stderr, row.number("invalid").value),
-        *(run.count, run.date, run.signature, row.rank, int(row.number("cora").falls)),
+        *(run.count, run.date, run.signature, row.rank, int(cora.falls), cora.value, cora.stderr),
     ]
-
-
-def beside(row: BoardRow) -> str:
-    """The interval and the usual accuracy of a row, such as `[0.250, 0.750] MCQA 0.500`, below its score."""
-    low, high = row.lead.ends
-    mcqa = row.number("mcqa").value
-    known = "" if isnan(low) else f"[{low:.3f}, {high:.3f}]"
-    return " ".join(filter(None, (known, "" if isnan(mcqa) else f"MCQA {mcqa:.3f}")))

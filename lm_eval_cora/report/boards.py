@@ -1,6 +1,6 @@
 """Tables that rank many models: runs and records that were asked the same, from folders of any size."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
@@ -11,22 +11,18 @@ from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.estimate import UNDEFINED
 from lm_eval_cora.metrics.paired import distinguishable_groups
 from lm_eval_cora.questions.messages import counted, first_few
-from lm_eval_cora.report.content import Dots
 from lm_eval_cora.report.headline import spoken
-from lm_eval_cora.report.score_views import NO_BEST, in_bold, scores_disagree
+from lm_eval_cora.report.score_views import NO_BEST, scores_disagree
 from lm_eval_cora.runs.files import SamplesFile, files_in, grouped_by, part_of, read_json, short_names
 from lm_eval_cora.runs.grouping import Inputs, Labels, RunReader, labelled
 from lm_eval_cora.runs.model_run import Run, Runs, check_metric, first_defined
 from lm_eval_cora.runs.score_records import find_records
 from lm_eval_cora.runs.signature import data_labels, how_asked, signature_parts
 from lm_eval_cora.tables.number import Number
-from lm_eval_cora.tables.table import Table
 
 REPORT = "report.html"  # name of a page beside the files of a run, to which the leaderboard links
-BESIDE = ("mcqa", ALL_RIGHT, "invalid")  # metrics beside the one that ranks the models
+BESIDE = ("mcqa", ALL_RIGHT, "cora", "invalid")  # metrics beside the one that ranks the models
 _OF_THE_TASK = ("task", "revision", "exemplars", "data_files")  # settings that belong to a benchmark
-_NAMED = 3  # number of other tables that a sentence names
-CHARTED = 40  # number of models that a chart has at most
 _GROUPS = (
     "The models are taken in the order of their scores. A model begins a new group if it can be told apart from the "
     "best model of the group before it. So models of different groups may be indistinguishable, if the error of one is "
@@ -64,26 +60,12 @@ class Board:
     about: str  # number of questions, and the settings
     settings: str  # how the questions were asked, without what belongs to the benchmark
     basis: str  # how the models were compared
-    unranked: str  # what differs from the other boards of the task
     rows: Sequence[BoardRow]
 
     @property
     def lead(self) -> str:
         """The name of the metric in a sentence."""
         return spoken(self.metric)
-
-    @property
-    def chart(self) -> Dots:
-        """The best models with their intervals."""
-        shown = self.rows[:CHARTED]
-        numbers = {row.run.model: row.lead for row in shown}
-        return Dots(
-            title=self.title,
-            numbers=Table(self.title, [], []),  # the table of the board has them
-            x_label=self.lead,
-            models=[("", numbers)],
-            is_difference=any(row.lead.value < 0 for row in shown),
-        )
 
 
 def boards_of(task: str, runs: Runs, metrics: Sequence[str] = ()) -> list[Board]:
@@ -94,15 +76,12 @@ def boards_of(task: str, runs: Runs, metrics: Sequence[str] = ()) -> list[Board]
     if len(set(named)) < len(named):
         named = [", ".join(filter(None, (name, f"table {number}"))) for number, name in enumerate(named, 1)]
     titles = [f"{task} ({name})" for name in named] if len(named) > 1 else [task]
-    by_title = dict(zip(titles, differing, strict=True))
     boards = []
-    for own, (title, settings) in zip(groups, by_title.items(), strict=True):
-        others = [f"{_apart(settings, other)} in “{name}”" for name, other in by_title.items() if name != title]
-        if len(others) > _NAMED:
-            others[_NAMED:] = [f"and {len(others) - _NAMED} more tables"]
-        unranked = f"Not ranked together with other models of {task}: {'; '.join(others)}." if others else ""
-        if lead := first_defined((*metrics, *own[0].probe.ranked_by), [run.estimates for run in own]):
-            boards.append(_board(task, title, lead, own, unranked))
+    for own, title in zip(groups, titles, strict=True):
+        usual = own[0].probe.ranked_by
+        steady = [ALL_RIGHT] if "cora" in usual else []  # CoRA itself may fall for better models
+        if lead := first_defined((*metrics, *steady, *usual), [run.estimates for run in own]):
+            boards.append(_board(task, title, lead, own))
     return boards
 
 
@@ -121,13 +100,7 @@ def _differing(firsts: Runs) -> list[dict[str, str]]:
     return [{name: own.get(name, "not given") for name in names} for own in settings]
 
 
-def _apart(one: Mapping[str, str], other: Mapping[str, str]) -> str:
-    """What differs between two boards, such as `shots is 0 here, 5`."""
-    differing = [f"{name} is {one[name]:.90} here, {other[name]:.90}" for name in one if one[name] != other[name]]
-    return " and ".join(differing) or "the questions or their variants differ from those"
-
-
-def _board(task: str, title: str, lead: str, runs: Runs, unranked: str) -> Board:
+def _board(task: str, title: str, lead: str, runs: Runs) -> Board:
     ranked = [run for run in runs if not isnan(run.estimates.get(lead, UNDEFINED).value)]
     higher = runs[0].higher.get(lead, True)
     ranked.sort(key=lambda run: (run.estimates[lead].value * (-1 if higher else 1), run.model))
@@ -139,21 +112,17 @@ def _board(task: str, title: str, lead: str, runs: Runs, unranked: str) -> Board
     basis = "" if len(ranked) < 2 else UNRANKED if not groups else PAIRED if is_paired else UNPAIRED
     if groups and scores_disagree(lead, scores):
         groups, basis = [], NO_BEST
-    best = in_bold(lead, scores, higher=higher, paired=is_paired) if groups else ()
     group_of = {place: group for group, places in enumerate(groups, 1) for place in places}
     rows = [
         BoardRow(
-            run,
-            1 + values.index(leads[place].value),
-            group_of.get(place, 0),
-            Number.of_metric(lead, run.estimates, best=place in best),
+            run, 1 + values.index(leads[place].value), group_of.get(place, 0), Number.of_metric(lead, run.estimates)
         )
         for place, run in enumerate(ranked)
     ]
     asked = settings_of(runs[0])
     settings = ", ".join(f"{name} {value}" for name, value in asked.items() if name not in _OF_THE_TASK)
     about = ", ".join(filter(None, (counted(runs[0].count, "question"), settings)))
-    return Board(task, title, lead, about, settings, basis, unranked, rows)
+    return Board(task, title, lead, about, settings, basis, rows)
 
 
 def _has_influences(run: Run) -> bool:

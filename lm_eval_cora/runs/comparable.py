@@ -287,6 +287,37 @@ def setting_differences(before: Run, after: Run) -> list[str]:
     return differences_between(one, other)
 
 
+_MAY_DIFFER = (
+    "asked",
+    "invalid",
+    "math-verify",
+    "data_files",
+    "option data_files",
+)  # on a board; a digest identifies the files
+
+
+def unlike_board(run: Run, board: Runs) -> str:
+    """How a run was asked otherwise than all runs of a board; empty if it was asked as one of them."""
+    asked, also = _told(run), [_told(other) for other in board]
+    if not also:
+        return f"no other run of {run.name} is on the board"
+    usual = max(also, key=also.count)
+    differing = "; ".join(differences_between(usual, asked, show=str))
+    return "" if asked in also else f"unlike {board[also.index(usual)].model}, the first: {differing}"
+
+
+def _told(run: Run) -> dict[str, Any]:
+    """What the results file says about the questions and how they were asked, and the version of the package."""
+    known = {
+        "configured probe": run.config.get("probe"),
+        "digest": run.data.digest,
+        "lm-eval-cora": run.signature.rpartition("|")[2],
+    }
+    options = {f"option {name}": value for name, value in part_of(part_of(run.config, "metadata"), "cora").items()}
+    every = {**configuration(run), **known, **options, **signature_parts(run.signature)}
+    return {name: value for name, value in every.items() if name not in _MAY_DIFFER}
+
+
 # Ways in which the data of two runs of a task can match, the strictest first.
 _MATCHES: tuple[Callable[[Data, Data], bool], ...] = (
     lambda one, other: one == other,

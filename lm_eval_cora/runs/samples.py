@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from hashlib import sha256
 from importlib.util import find_spec
 from itertools import accumulate, chain
 from pathlib import Path
@@ -354,6 +355,22 @@ def arguments_in(line: Mapping[str, Any]) -> list[Sequence[Any]]:
         (request["arg_0"], request["arg_1"]) if isinstance(request, dict) else request
         for request in (requests.values() if isinstance(requests, dict) else requests)  # older versions write a list
     ]
+
+
+def contradictions(record: Record, line: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """The fields of a line that do not fit its other fields, its record, or the settings of the results file."""
+    prompt, how = arguments_in(line)[0]
+    texts = {
+        "doc": json.dumps(line["doc"], indent=2, ensure_ascii=False),  # as the harness writes it for its hash
+        "prompt": prompt[0] if isinstance(prompt, list) else prompt,
+        "target": line.get("target"),
+    }
+    hashes = {f"{name}_hash": sha256(str(text).encode()).hexdigest() for name, text in texts.items()}
+    found: dict[str, Any] = {**record.logged, **hashes, "arguments": settings}
+    told = {**line, "arguments": {name: how[name] for name in settings if name in how}}
+    if line.get("filter") == "none":
+        found["filtered_resps"] = [*chain.from_iterable(response[:1] for response in line.get("resps", ()))]
+    return [name for name, value in found.items() if told.get(name, value) != value]
 
 
 def prompt_in(line: Mapping[str, Any]) -> str:

@@ -1,0 +1,159 @@
+"""Whether a run belongs on a board: what a check finds, and what it leaves to others."""
+
+import json
+import random
+from copy import deepcopy
+
+import pytest
+
+from lm_eval_cora.decide.submission import check_submission
+from tests.support.messages import tells, user_error
+from tests.support.written import answers, copied, lines_of, otherwise, put, varied, write, write_answers
+
+TASK, OPTIONS = "cora_demo", {"questions": 2}
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    """A board with one model, and a submission in its folder."""
+    folder = tmp_path_factory.mktemp("board")
+    write(folder / "first", varied, TASK, OPTIONS, "org/first")
+    return folder, write(folder / "new", otherwise, TASK, OPTIONS, "org/new")
+
+
+def failed(folder, new):
+    """The checks that fail, with their reasons."""
+    _, checks, _ = check_submission([folder], new)
+    return {check.requirement: check.reason for check in checks if check.outcome == "fail"}
+
+
+def test_a_run_that_was_asked_as_the_board_passes(board):
+    folder, new = board
+    model, checks, notes = check_submission([folder], new.folder)
+    assert (model, notes) == ("org/new", [])
+    assert [(check.requirement, check.task, check.reason) for check in checks] == [
+        (name, TASK, "") for name in ("settings", "samples", "values")
+    ]
+
+
+def leaves(tree, path=()):
+    """The places of all numbers and texts in a value of JSON."""
+    if isinstance(tree, dict | list):
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from leaves(value, (*path, key))
+    else:
+        yield path
+
+
+def change(tree, path, dice):
+    """Change the value at a place: a digit of a number, or a text."""
+    for key in path[:-1]:
+        tree = tree[key]
+    old = tree[path[-1]]
+    if isinstance(old, bool):
+        tree[path[-1]] = not old
+    elif isinstance(old, int | float):
+        tree[path[-1]] = old + dice.choice([1e-6, 1])
+    elif "|" in str(old):  # a part of the signature
+        parts = old.split("|")
+        place = dice.randrange(len(parts))
+        tree[path[-1]] = "|".join([*parts[:place], f"{parts[place]}1", *parts[place + 1 :]])
+    else:
+        tree[path[-1]] = dice.choice("ABCDE".replace(str(old), "")) if len(str(old)) < 2 else f"{old}."
+
+
+def in_results(results):
+    """The values and the settings of a results file."""
+    config = results["configs"][TASK]
+    settings = (
+        "num_fewshot",
+        "generation_kwargs",
+        "output_type",
+        "description",
+        "probe",
+        "fewshot_delimiter",
+        "repeats",
+    )
+    yield from (
+        (*("results", TASK), key) for key, value in results["results"][TASK].items() if isinstance(value, float)
+    )
+    yield from (("configs", TASK, *path) for path in leaves({name: config[name] for name in settings}))
+    yield from (("configs", TASK, "metadata", *path) for path in leaves({"cora": config["metadata"]["cora"]}))
+    yield from [("configs", TASK, "metadata", "signature")] * 20
+    yield from [("versions", TASK), ("n-shot", TASK)]
+
+
+IN_SAMPLES = ("doc", "target", "arguments", "resps", "filtered_resps", "acc", "consistency_rate", "invalid", "doc_hash")
+
+
+def test_fifty_changes_of_one_value_answer_or_setting_are_found(board, tmp_path):
+    folder, new = board
+    results, lines = json.loads(new.results.read_text()), lines_of(new.samples)
+    copy, missed = copied(new, tmp_path), []
+    for number in range(50):
+        dice, values, answers = random.Random(number), deepcopy(results), deepcopy(lines)
+        if number % 2:
+            change(values, path := dice.choice([*in_results(values)]), dice)
+        else:
+            line = dice.choice(answers)
+            change(line, path := dice.choice([*leaves({name: line[name] for name in IN_SAMPLES})]), dice)
+        copy.results.write_text(json.dumps(values))
+        put(copy.samples, answers)
+        missed += [] if failed(folder, tmp_path) else [path]
+    assert missed == []
+
+
+def test_each_difference_to_the_board_is_named(board, tmp_path):
+    write(tmp_path, otherwise, TASK, {"questions": 1, "seed": 7}, "org/new")
+    (reason,) = failed(board[0], tmp_path).values()
+    differing = ("questions is 2 in the first, 1 in the second", "seed is 0 in the first, 7", "n is 2x26 in the first, 1")
+    assert tells(reason, "unlike org/first, the first: ", *differing)
+
+
+SIGNED = "|shots:0|"
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ("|stop:exact|shots:0|", "stop is not given in the first, exact in the second"),
+        ("|until:cora>=0.4|shots:0|", "until is not given in the first, cora>=0.4 in the second"),
+        ("|limit:5|shots:0|", "limit is not given in the first, 5 in the second"),
+    ],
+)
+def test_a_run_that_stopped_does_not_belong_on_a_board_of_whole_runs(board, part, told, tmp_path):
+    folder, new = board
+    new = copied(new, tmp_path)
+    new.results.write_text(new.results.read_text().replace(SIGNED, part))
+    assert told in failed(folder, tmp_path)["settings"]
+
+
+def test_samples_and_results_must_be_there_and_whole(board, tmp_path):
+    folder, new = board
+    new = copied(new, tmp_path / "new")
+    put(new.samples, lines_of(new.samples)[1:])
+    assert tells(failed(folder, tmp_path / "new")["samples"], "left out 1 question: variants are missing", "n is 2x26")
+    new.results.unlink()
+    assert failed(folder, tmp_path / "new")["samples"] == "there is no results file beside the samples"
+    csv = write_answers(tmp_path / "answers.csv", answers())
+    assert failed(folder, csv).keys() == {"settings", "samples"}
+    with user_error("there are no samples"):
+        (tmp_path / "empty").mkdir()
+        check_submission([folder], tmp_path / "empty")
+
+
+def test_scored_letters_are_checked_too(tmp_path):
+    for name, rule in (("a", varied), ("b", otherwise)):
+        write(tmp_path / name, rule, "cora_demo_mc", OPTIONS, f"org/{name}")
+    assert failed(tmp_path, tmp_path / "b") == {}
+
+
+def test_a_copy_of_another_model_is_a_note(board, tmp_path):
+    folder, new = board
+    new = copied(new, tmp_path)
+    new.results.write_text(new.results.read_text().replace("org/new", "org/third"))
+    _, checks, notes = check_submission([folder], tmp_path)
+    wrong = sum(not line["acc"] for line in lines_of(new.samples))
+    shares = f"{wrong} of {wrong} wrong answers and 52 of 52 texts are equal"
+    assert notes == [f"org/third, {TASK}: perhaps a copy of org/new: {shares}, in a part of the samples"]
+    assert {check.outcome for check in checks} == {"pass"}
