@@ -106,7 +106,11 @@ def test_fifty_changes_of_one_value_answer_or_setting_are_found(board, tmp_path)
 def test_each_difference_to_the_board_is_named(board, tmp_path):
     write(tmp_path, otherwise, TASK, {"questions": 1, "seed": 7}, "org/new")
     (reason,) = failed(board[0], tmp_path).values()
-    differing = ("questions is 2 in the first, 1 in the second", "seed is 0 in the first, 7", "n is 2x26 in the first, 1")
+    differing = (
+        "questions is 2 in the first, 1 in the second",
+        "seed is 0 in the first, 7",
+        "n is 2x26 in the first, 1",
+    )
     assert tells(reason, "unlike org/first, the first: ", *differing)
 
 
