@@ -1,6 +1,7 @@
-"""`lm-eval-cora leaderboard`: what it writes, and `--strict`."""
+"""`lm-eval-cora leaderboard`: what it writes, `--strict` and `--check`."""
 
 import csv
+import json
 from errno import ENOSPC
 
 import pytest
@@ -57,6 +58,24 @@ def test_strict_writes_nothing_if_anything_was_left_out(records, tmp_path, cli):
     assert cli("leaderboard --strict", records, "-o", page) == 3
     assert not page.exists()
     assert tells(cli.err, f"left out {broken}: ", "--strict: something was left out (1 note above)")
+
+
+def test_a_check_has_a_status_and_the_files_of_a_gate(tmp_path, cli):
+    xml, content = tmp_path / "check.xml", tmp_path / "check.json"
+    assert cli("leaderboard two --check one --junit", xml, "--json", content) == 0
+    assert "3 pass, 0 fail" in cli.out
+    found = json.loads(content.read_text())
+    assert (found["model"], found["outcome"], found["exit_status"], found["notes"]) == ("a/one", "pass", 0, [])
+    assert [each["requirement"] for each in found["requirements"]] == ["settings", "samples", "values"]
+    assert 'name="lm-eval-cora leaderboard a/one" tests="3" failures="0"' in xml.read_text()
+    assert cli("leaderboard two --check seed --json - --junit", xml) == 1
+    reason = json.loads(cli.out)["requirements"][0]["reason"]
+    assert reason.startswith("unlike b/two, the first: ")
+    assert f'message="{reason}"' in xml.read_text()
+    assert cli("leaderboard two --check empty --junit", xml) == 3
+    assert '<testcase name="leaderboard"><error' in xml.read_text()
+    assert cli("leaderboard two --check one --junit -") == 3
+    assert tells(cli.err, "--junit -: expected a file")
 
 
 def test_reports_are_written_and_linked(tmp_path, cli):

@@ -16,10 +16,14 @@ from tests.support.markdown import ROOT, blocks
 PAGE = ROOT / "docs/deciding.md"
 
 
+def workflow_of(page):
+    (text,) = [block.code for block in blocks(page.read_text()) if block.language == "yaml"]
+    return yaml.safe_load(text)
+
+
 @pytest.fixture(scope="module")
 def steps():
-    (text,) = [block.code for block in blocks(PAGE.read_text()) if block.language == "yaml"]
-    workflow = yaml.safe_load(text)
+    workflow = workflow_of(PAGE)
     assert workflow[True] == ["pull_request"]  # YAML 1.1 reads `on` as true
     return workflow["jobs"]["gate"]["steps"]
 
@@ -53,3 +57,18 @@ def test_an_undecided_gate_is_a_warning(steps, status, ends_with):
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == ends_with
     assert ("::warning::" in ended.stdout) == (status == 2)
+
+
+def test_each_changed_folder_of_a_leaderboard_is_checked(tmp_path):
+    jobs = workflow_of(ROOT / "docs/run-a-leaderboard.md")["jobs"]
+    (publish,) = [script for script in scripts(jobs["publish"]["steps"]) if "leaderboard" in script]
+    assert make_parser().parse_args(shlex.split(publish)[1:]).strict
+    (script,) = [script for script in scripts(jobs["check"]["steps"]) if "leaderboard" in script]
+    git = r"git() { printf 'runs/a b/x.json\0runs/a b/y.jsonl\0runs/bad/x.json\0'; }"
+    ours = 'lm-eval-cora() { echo "$@"; [ "$4" != runs/bad ]; }'
+    command = ["bash", "-e", "-c", f"{git}\n{ours}\n{script}"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.stdout.splitlines() == [
+        f"leaderboard runs --check runs/{name} --junit check-{number}.xml" for number, name in ((1, "a b"), (2, "bad"))
+    ]
+    assert ended.returncode == 1
