@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,59 +28,47 @@ def check_submission(board: Sequence[Path], path: Path) -> tuple[str, list[Check
     notes: list[str] = []
     for run in runs:
         peers = [
-            Run(
-                file.model,
-                file.task,
-                (file.path,),
-                file.data,
-                run.probe,
-                results=file.results,
-                signature=file.signature,
+            replace(
+                run, model=one.model, files=(one.path,), data=one.data, results=one.results, signature=one.signature
             )
-            for file in others
-            if file.task == run.name and file.signature
+            for one in others
+            if one.signature and one.task == run.name and run.results
         ]
-        found = {"settings": [unlike_board(run, peers)], "samples": _samples(run), "values": run.differences}
-        for name, reasons in found.items():
-            why = "; ".join(filter(None, reasons))
-            checks.append(Check(name, run.task, "fail" if why else "pass", why, run.signature))
-        told = [*setting_differences(peers[0], run), *_copies(run, peers)] if peers and run.results else []
-        notes += [f"{run.model}, {run.task}: {note}" for note in (*run.notes, *told)]
+        wrong = {"settings": unlike_board(run, peers), "samples": _samples(run), "values": "; ".join(run.differences)}
+        checks += [Check(name, run.task, "fail" if why else "pass", why, run.signature) for name, why in wrong.items()]
+        told = [*run.notes, *(setting_differences(peers[0], run) if peers else ()), *_copies(run, peers)]
+        notes += [f"{run.model}, {run.task}: {note}" for note in told]
     return runs[0].model, checks, notes
 
 
-def _samples(run: Run) -> list[str]:
+def _samples(run: Run) -> str:
     """How the samples contradict themselves, the results file or the signature."""
     if not run.results:
-        return [run.unchecked or "expected samples of a task of lm-eval-cora, with a results file"]
+        return run.unchecked or "expected samples of a task of lm-eval-cora, with a results file"
     settings = part_of(run.config, "generation_kwargs") if run.form == "generate" else {}
     wrong = Counter(f"with another {name}" for one in run.source.lines() for name in contradictions(*one, settings))
     # Two signatures are merged, so that the answers are counted again.
     counted = signature_parts(merged_signature([run.signature] * 2, run.table, "flexible", "flexible"))
     told = signature_parts(run.signature)
-    differing = differences_between({name: told[name] for name in counted}, counted, str)
-    lost = [note for note in run.notes if note.startswith("left out ")]
-    return [
-        *lost,
-        f"lines {listed(wrong)}" if wrong else "",
-        *(f"of signature and samples, {why}" for why in differing),
-    ]
+    unlike = differences_between({name: told[name] for name in counted}, counted, str)
+    return "; ".join(
+        [f"lines {listed(wrong)}"] * bool(wrong) + [f"unlike the signature, the first: {why}" for why in unlike]
+    )
 
 
 def _copies(run: Run, others: Sequence[Run]) -> Iterator[str]:
     """Name the models that have almost the same wrong answers, in a part of the samples."""
-    own = _answers(run.source)
+    own = _answers(run.source) if others else {}
     for other in others:
         path, theirs = other.files[0], dict[Any, Any]()
         size = path.stat().st_size
         for start in range(0, size, max(_BYTES, size // _PLACES)):
             for samples in read_part(path, start, start + _BYTES, run.reader or "flexible").samples.values():
                 theirs |= _answers(samples)
-        pairs = [(own[key], theirs[key]) for key in own.keys() & theirs.keys()]
-        equal = [one[1] == also[1] for one, also in pairs if not one[0]]
-        if other.model != run.model and len(equal) >= _FEWEST and sum(equal) >= _COPIED * len(equal):
-            texts = sum(one[2] == also[2] for one, also in pairs)
-            shares = f"{sum(equal)} of {len(equal)} wrong answers and {texts} of {len(pairs)} texts are equal"
+        texts = [own[key][2] == theirs[key][2] for key in own.keys() & theirs.keys()]
+        equal = [own[key][1] == theirs[key][1] for key in own.keys() & theirs.keys() if not own[key][0]]
+        if other.model != run.model and sum(equal) >= max(_FEWEST, _COPIED * len(equal)):
+            shares = f"{sum(equal)} of {len(equal)} wrong answers and {sum(texts)} of {len(texts)} texts are equal"
             yield f"perhaps a copy of {other.model}: {shares}, in a part of the samples"
 
 

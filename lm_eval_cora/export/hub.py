@@ -27,7 +27,7 @@ def model_index(runs: Runs) -> str:
     results = [
         EvalResult(
             task_type="text-generation",
-            task_name=None if run.collected and run.name == TASK else run.name,
+            task_name=None if run.name == TASK else run.name,
             metric_type=name,
             metric_value=estimate.value,
             metric_name=f"{name} ({evaluation_name(run)})",  # the card lists all tasks on a dataset together

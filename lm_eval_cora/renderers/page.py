@@ -131,9 +131,7 @@ def run_reports(folder: Path) -> Iterator[Callable[[Run], Path]]:
 def leaderboard_page(boards: Sequence[Board], title: str, folder: Path, notes: Sequence[str] = ()) -> str:
     """Render boards as one page that needs neither a network nor other files."""
     content: dict[str, Any] = {"boards": boards, "models": _by_model(boards), "notes": notes}
-    content |= {"falls": f"{FALLS} {CORA_FALLS}"}
-    content |= {"tasks": [*dict.fromkeys(board.task for board in boards)], "href": lambda path: href(path, folder)}
-    content["all_settings"] = [*dict.fromkeys(board.settings for board in boards)]
+    content |= {"falls": f"{FALLS} {CORA_FALLS}", "href": lambda path: href(path, folder)}
     content["csv"] = b64encode(boards_as_csv(boards).encode("utf-8", "backslashreplace")).decode()
     return _framed("leaderboard.html.j2", title, ["page.js", "leaderboard.js"], ["leaderboard.css"], **content)
 

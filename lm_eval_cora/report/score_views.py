@@ -109,10 +109,10 @@ def _falls(cells: Iterable[Cell]) -> str:
     return f" {FALLS} {CORA_FALLS}" if any(isinstance(cell, Number) and cell.falls for cell in cells) else ""
 
 
-def in_bold(metric: str, scores: Sequence[Scores], *, higher: bool, paired: bool = True) -> set[int]:
+def in_bold(metric: str, scores: Sequence[Scores], *, higher: bool) -> set[int]:
     """The models to print in bold, by the rule `BOLD`; none if the scores disagree, see `NO_BEST`."""
     estimates = [own.get(metric, UNDEFINED) for own in scores]
-    best = metrics.leading(estimates, higher=higher, paired=paired)
+    best = metrics.leading(estimates, higher=higher)
     are_alike = len(best) == sum(not isnan(estimate.value) for estimate in estimates)
     return set() if are_alike or scores_disagree(metric, scores) else best
 

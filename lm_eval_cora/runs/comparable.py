@@ -287,23 +287,17 @@ def setting_differences(before: Run, after: Run) -> list[str]:
     return differences_between(one, other)
 
 
-_MAY_DIFFER = (
-    "asked",
-    "invalid",
-    "math-verify",
-    "data_files",
-    "option data_files",
-)  # on a board; a digest identifies the files
+# What may differ on a board. A digest identifies files.
+_MAY_DIFFER = ("asked", "invalid", "math-verify", "data_files")
 
 
 def unlike_board(run: Run, board: Runs) -> str:
-    """How a run was asked otherwise than all runs of a board; empty if it was asked as one of them."""
-    asked, also = _told(run), [_told(other) for other in board]
-    if not also:
-        return f"no other run of {run.name} is on the board"
-    usual = max(also, key=also.count)
-    differing = "; ".join(differences_between(usual, asked, show=str))
-    return "" if asked in also else f"unlike {board[also.index(usual)].model}, the first: {differing}"
+    """How a run was asked otherwise than the most similar run of a board; empty if it was asked as that."""
+    asked = _told(run)
+    found = [differences_between(_told(other), asked, show=str) for other in board]
+    differing = "; ".join(min(found, key=len, default=[]))
+    nearest = f"unlike the most similar run of the board, the first: {differing}" if differing else ""
+    return nearest if board else f"no other run of {run.name} is on the board"
 
 
 def _told(run: Run) -> dict[str, Any]:
@@ -313,8 +307,7 @@ def _told(run: Run) -> dict[str, Any]:
         "digest": run.data.digest,
         "lm-eval-cora": run.signature.rpartition("|")[2],
     }
-    options = {f"option {name}": value for name, value in part_of(part_of(run.config, "metadata"), "cora").items()}
-    every = {**configuration(run), **known, **options, **signature_parts(run.signature)}
+    every = {**configuration(run), **known, **signature_parts(run.signature)}
     return {name: value for name, value in every.items() if name not in _MAY_DIFFER}
 
 

@@ -361,15 +361,15 @@ def contradictions(record: Record, line: Mapping[str, Any], settings: Mapping[st
     """The fields of a line that do not fit its other fields, its record, or the settings of the results file."""
     prompt, how = arguments_in(line)[0]
     texts = {
-        "doc": json.dumps(line["doc"], indent=2, ensure_ascii=False),  # as the harness writes it for its hash
-        "prompt": prompt[0] if isinstance(prompt, list) else prompt,
-        "target": line.get("target"),
+        "doc_hash": json.dumps(line["doc"], indent=2, ensure_ascii=False),  # as the harness writes it for its hash
+        "prompt_hash": prompt[0] if isinstance(prompt, list) else prompt,
+        "target_hash": line.get("target"),
     }
-    hashes = {f"{name}_hash": sha256(str(text).encode()).hexdigest() for name, text in texts.items()}
-    found: dict[str, Any] = {**record.logged, **hashes, "arguments": settings}
-    told = {**line, "arguments": {name: how[name] for name in settings if name in how}}
+    found: dict[str, Any] = {name: sha256(str(text).encode()).hexdigest() for name, text in texts.items()}
+    found |= {**record.logged, "generation_kwargs": {**how, **settings} if settings else how}
     if line.get("filter") == "none":
         found["filtered_resps"] = [*chain.from_iterable(response[:1] for response in line.get("resps", ()))]
+    told = {**line, "generation_kwargs": how}
     return [name for name, value in found.items() if told.get(name, value) != value]
 
 

@@ -70,7 +70,7 @@ def test_a_check_has_a_status_and_the_files_of_a_gate(tmp_path, cli):
     assert 'name="lm-eval-cora leaderboard a/one" tests="3" failures="0"' in xml.read_text()
     assert cli("leaderboard two --check seed --json - --junit", xml) == 1
     reason = json.loads(cli.out)["requirements"][0]["reason"]
-    assert reason.startswith("unlike b/two, the first: ")
+    assert reason.startswith("unlike the most similar run of the board, the first: ")
     assert f'message="{reason}"' in xml.read_text()
     assert cli("leaderboard two --check empty --junit", xml) == 3
     assert '<testcase name="leaderboard"><error' in xml.read_text()

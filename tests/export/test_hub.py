@@ -154,6 +154,7 @@ def test_data_in_a_card(runs):
     (data,) = card_of([asked_from(replace(runs[0], data=Data("math")), **source)])["results"]
     names = {"name": "math", "type": "org/math", "config": "algebra, geometry"}
     assert data["dataset"] == {**names, "split": "test", "revision": "abc"}
+    assert data["task"] == {"type": "text-generation", "name": runs[0].name}
     digests = ("1a2b3c4d", "5e6f7a8b")
     both = [replace(runs[0], data=Data("my", digest), label=f"my {digest}", results={}) for digest in digests]
     for data, digest in zip(card_of(both)["results"], digests, strict=True):
