@@ -447,7 +447,7 @@ def as_json(verdicts: Sequence[Verdict | Check], model: str, notes: Sequence[str
     return {**status, "requirements": requirements, "notes": list(notes)}
 
 
-def as_junit(verdicts: Sequence[Verdict | Check], model: str, command: str) -> bytes:
+def as_junit(verdicts: Sequence[Verdict | Check], model: str, command: str = "gate") -> bytes:
     """The verdicts as JUnit XML; an undecided one is an `error`, because CI systems show skipped cases as passed."""
     name = printable(f"lm-eval-cora {command} {model}")
     root = ElementTree.Element("testsuites", {"name": name, **_counts(verdicts)})
@@ -457,7 +457,7 @@ def as_junit(verdicts: Sequence[Verdict | Check], model: str, command: str) -> b
         suite = ElementTree.SubElement(root, "testsuite", {"name": name, **_counts(of_task)})
         for verdict in of_task:
             case = ElementTree.SubElement(suite, "testcase", classname=name, name=verdict.requirement)
-            if reason := verdict.reason:
+            if reason := printable(verdict.reason):
                 tag = "failure" if verdict.outcome == "fail" else "error"
                 ElementTree.SubElement(case, tag, type=verdict.outcome, message=reason).text = reason
             if verdict.signature:

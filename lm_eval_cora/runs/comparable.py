@@ -293,11 +293,10 @@ _MAY_DIFFER = ("asked", "invalid", "math-verify", "data_files")
 
 def unlike_board(run: Run, board: Runs) -> str:
     """How a run was asked otherwise than the most similar run of a board; empty if it was asked as that."""
-    asked = _told(run)
-    found = [differences_between(_told(other), asked, show=str) for other in board]
-    differing = "; ".join(min(found, key=len, default=[]))
-    nearest = f"unlike the most similar run of the board, the first: {differing}" if differing else ""
-    return nearest if board else f"no other run of {run.name} is on the board"
+    if not board:
+        return f"no other run of {run.name} is on the board"
+    fewest = min((differences_between(_told(other), _told(run), show=str) for other in board), key=len)
+    return f"unlike the most similar run of the board, the first: {'; '.join(fewest)}" if fewest else ""
 
 
 def _told(run: Run) -> dict[str, Any]:

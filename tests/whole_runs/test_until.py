@@ -147,7 +147,7 @@ def test_a_leaderboard_has_them_in_a_table_of_their_own(stopped, full, tmp_path,
     page = tmp_path / "index.html"
     assert cli("leaderboard", written.folder, full.folder, "-o", page) == 0, cli.err
     text = page.read_text()
-    assert tells(text, "Not ranked together", "until is ", "not given")
+    assert tells(text, "(until cora", "are in another table of cora_local", "(until not given")
 
 
 def test_later_runs_are_not_merged_with_them(options, tmp_path):
