@@ -34,7 +34,7 @@ def check_submission(board: Sequence[Path], path: Path) -> tuple[str, list[Check
             for one in others
             if one.signature and one.task == run.name and run.results
         ]
-        wrong = {"settings": unlike_board(run, peers), "samples": _samples(run), "values": "; ".join(run.differences)}
+        wrong = {"settings": unlike_board(run, peers), "samples": _samples(run), "values": _values(run)}
         checks += [Check(name, run.task, "fail" if why else "pass", why, run.signature) for name, why in wrong.items()]
         told = [*run.notes, *(setting_differences(peers[0], run) if peers else ()), *_copies(run, peers)]
         notes += [f"{run.model}, {run.task}: {note}" for note in told]
@@ -54,6 +54,13 @@ def _samples(run: Run) -> str:
     return "; ".join(
         [f"lines {listed(wrong)}"] * bool(wrong) + [f"unlike the signature, the first: {why}" for why in unlike]
     )
+
+
+def _values(run: Run) -> str:
+    """The values that the results file lacks, or that differ from the recomputed ones."""
+    told = part_of(part_of(run.results, "results"), run.name)
+    lost = [f"{name} is missing" for name in run.higher if told.get(f"{name},{run.filter}") is None]
+    return "; ".join([*lost, *run.differences])
 
 
 def _copies(run: Run, others: Sequence[Run]) -> Iterator[str]:

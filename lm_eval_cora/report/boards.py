@@ -71,8 +71,7 @@ class Board:
 def boards_of(task: str, runs: Runs, metrics: Sequence[str] = ()) -> list[Board]:
     """Make the boards of a task. The metrics given rank the models, before those of the probe."""
     groups = sorted(comparable(runs), key=lambda own: (-len(own), own[0].date, own[0].signature))
-    differing = _differing([own[0] for own in groups])
-    named = [", ".join(f"{name} {value:.60}" for name, value in values.items()) for values in differing]
+    named = _differing([own[0] for own in groups])
     if len(set(named)) < len(named):
         named = [", ".join(filter(None, (name, f"table {number}"))) for number, name in enumerate(named, 1)]
     titles = [f"{task} ({name})" for name in named] if len(named) > 1 else [task]
@@ -85,8 +84,8 @@ def boards_of(task: str, runs: Runs, metrics: Sequence[str] = ()) -> list[Board]
     return boards
 
 
-def _differing(firsts: Runs) -> list[dict[str, str]]:
-    """For each board of a task, the settings in which any of the boards differ."""
+def _differing(firsts: Runs) -> list[str]:
+    """For each board of a task, the settings in which any of the boards differ, such as `shots 5`."""
     settings = [
         {
             **settings_of(run),
@@ -97,7 +96,7 @@ def _differing(firsts: Runs) -> list[dict[str, str]]:
         for run in firsts
     ]
     names = dict.fromkeys(name for own in settings for name in own if len({each.get(name) for each in settings}) > 1)
-    return [{name: own.get(name, "not given") for name in names} for own in settings]
+    return [", ".join(f"{name} {own.get(name, 'not given'):.60}" for name in names) for own in settings]
 
 
 def _board(task: str, title: str, lead: str, runs: Runs) -> Board:

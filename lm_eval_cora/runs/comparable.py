@@ -303,6 +303,7 @@ def _told(run: Run) -> dict[str, Any]:
     """What the results file says about the questions and how they were asked, and the version of the package."""
     known = {
         "configured probe": run.config.get("probe"),
+        "configured shots": run.config.get("num_fewshot"),
         "digest": run.data.digest,
         "lm-eval-cora": run.signature.rpartition("|")[2],
     }

@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from importlib.util import find_spec
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from shutil import rmtree
 from sys import intern
@@ -368,7 +368,7 @@ def contradictions(record: Record, line: Mapping[str, Any], settings: Mapping[st
     found: dict[str, Any] = {name: sha256(str(text).encode()).hexdigest() for name, text in texts.items()}
     found |= {**record.logged, "generation_kwargs": {**how, **settings} if settings else how}
     if line.get("filter") == "none":
-        found["filtered_resps"] = [*chain.from_iterable(response[:1] for response in line.get("resps", ()))]
+        found["filtered_resps"] = [*chain.from_iterable(islice(each or (), 1) for each in line.get("resps") or ())]
     told = {**line, "generation_kwargs": how}
     return [name for name, value in found.items() if told.get(name, value) != value]
 

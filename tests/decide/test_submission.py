@@ -139,10 +139,17 @@ def test_samples_and_results_must_be_there_and_whole(board, tmp_path):
     new.results.unlink()
     assert failed(folder, tmp_path / "new")["samples"] == "there is no results file beside the samples"
     csv = write_answers(tmp_path / "answers.csv", answers())
-    assert failed(folder, csv).keys() == {"settings", "samples"}
+    assert failed(folder, csv).keys() == {"settings", "samples", "values"}
     with user_error("there are no samples"):
         (tmp_path / "empty").mkdir()
         check_submission([folder], tmp_path / "empty")
+
+
+def test_values_must_be_there(board, tmp_path):
+    folder, new = board
+    new = copied(new, tmp_path)
+    new.results.write_text(new.results.read_text().replace('"cora,none"', '"another,none"'))
+    assert failed(folder, tmp_path) == {"values": "cora is missing"}
 
 
 def test_scored_letters_are_checked_too(tmp_path):
