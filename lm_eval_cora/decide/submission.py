@@ -45,12 +45,13 @@ def _samples(run: Run) -> str:
     """How the samples contradict themselves, the results file or the signature."""
     if not run.results:
         return run.unchecked or "expected samples of a task of lm-eval-cora, with a results file"
-    settings = part_of(run.config, "generation_kwargs") if run.form == "generate" else {}
+    told = part_of(run.config, "generation_kwargs") if run.form == "generate" else {}
+    settings = {name: value for name, value in told.items() if name != "max_gen_toks"}  # each request has its own
     wrong = Counter(f"with another {name}" for one in run.source.lines() for name in contradictions(*one, settings))
     # Two signatures are merged, so that the answers are counted again.
     counted = signature_parts(merged_signature([run.signature] * 2, run.table, "flexible", "flexible"))
-    told = signature_parts(run.signature)
-    unlike = differences_between({name: told[name] for name in counted}, counted, str)
+    own = signature_parts(run.signature)
+    unlike = differences_between({name: own[name] for name in counted}, counted, str)
     return "; ".join(
         [f"lines {listed(wrong)}"] * bool(wrong) + [f"unlike the signature, the first: {why}" for why in unlike]
     )

@@ -152,9 +152,10 @@ def test_values_must_be_there(board, tmp_path):
     assert failed(folder, tmp_path) == {"values": "cora is missing"}
 
 
-def test_scored_letters_are_checked_too(tmp_path):
+@pytest.mark.parametrize("task", ["cora_demo_mc", "cora_demo_revas"])  # each answer of the second has its own limit
+def test_scored_letters_and_lists_are_checked_too(task, tmp_path):
     for name, rule in (("a", varied), ("b", otherwise)):
-        write(tmp_path / name, rule, "cora_demo_mc", OPTIONS, f"org/{name}")
+        write(tmp_path / name, rule, task, OPTIONS, f"org/{name}")
     assert failed(tmp_path, tmp_path / "b") == {}
 
 
