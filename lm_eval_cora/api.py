@@ -77,6 +77,7 @@ def score(data: Any, **columns: str | Sequence[str] | None) -> Scores:
         came: What came instead of a response, such as a timeout: why the answer is invalid.
         own: The score from 0 to 1 that another program gave the answer. `own_score`, `unrecognised` and `only_own`
             compare it with ours.
+        confidence: The confidence of the answer, from 0 to 1, for `auroc`, `rms_ece` and the like.
         model: The name of the model. Pass the rows of one model; `read_runs` reads a file of several.
         options: The same as `printed`. With responses it may be a list of columns, one per option; `A`, `B`, ... and
             `option_a`, `option_b`, ... are found without it.

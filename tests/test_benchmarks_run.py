@@ -16,6 +16,7 @@ FILES = sorted((ROOT / "benchmarks").glob("*.py"))
 TINY = {
     "clusters": ["--runs", "2", "--clusters", "10", "--truth", "40"],
     "interval_widths": ["--samples", "2", "--questions", "10", "--truth", "40"],
+    "confidence": ["--runs", "3"],
     "existing": ["--samples", "20"],
     "extremes": ["--runs", "1", "--questions", "10", "--chance", "20"],
     "interval_coverage": ["--runs", "2"],

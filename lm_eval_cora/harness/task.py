@@ -67,7 +67,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
             self._entries = asked_metrics(
                 config["metric_list"], self._benchmark, self.probe, self._options, form=self._form
             )
-        config["metric_list"] = [entry for entry in self._entries if entries.is_in_table(entry)]
+        config["metric_list"] = [entry for entry in self._entries if entries.is_printed(entry)]
         self._docs: Docs | None = None
         self._selected: dict[int, Doc] = {}  # the docs that are asked on all ranks together, by their number
         self._selection: dict[str, Any] = {}
@@ -207,7 +207,7 @@ class CoraTask(BaseTask):  # type: ignore[misc]  # the harness ships no types
         if self._form == "loglikelihood":
             self._choose_letters(model)
         if self._is_scored:
-            table = [entry for entry in self._entries if entries.is_in_table(entry)]
+            table = [entry for entry in self._entries if entries.is_printed(entry)]
             self._print_only(table, self._entries if len(table) < len(self._entries) else [])
         if self.config.num_fewshot:
             self.sampler = self._load_sampler()

@@ -31,6 +31,7 @@ from lm_eval_cora.metrics.noise import *
 from lm_eval_cora.metrics.ranges import *
 from lm_eval_cora.metrics.positions import *
 from lm_eval_cora.metrics.letter_bias import *
+from lm_eval_cora.metrics.confidence import *
 from lm_eval_cora.metrics.orders import *
 from lm_eval_cora.metrics.study import *
 from lm_eval_cora.metrics.guessing import *

@@ -44,8 +44,13 @@ def directed(entry: Entry) -> Entry:
 
 
 def is_in_table(entry: Entry) -> bool:
-    """Whether a metric is printed in the harness' table, and not only written to the results file."""
+    """Whether a metric is in the tables of the page and of Python, and not only in the results file."""
     return entry.get("table", facts_of_entry(entry).in_table) is not False
+
+
+def is_printed(entry: Entry) -> bool:
+    """Whether a metric is printed in the harness' table, too."""
+    return bool(entry.get("table", facts_of_entry(entry).in_table))
 
 
 def is_one_value(entry: Entry) -> bool:

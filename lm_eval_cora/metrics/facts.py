@@ -49,7 +49,8 @@ class Facts(NamedTuple):
     kinds: tuple[str, ...] = ()  # names of the kinds of variants of which it needs one; empty for any kinds
     form: Form | None = None  # the only form that has it
     only: tuple[str, ...] = ()  # the features that a benchmark or a run must have, see `FEATURES`
-    in_table: bool = True  # of the harness; otherwise it is only in the results file, and may be a mapping
+    # Of the harness; False: only in the results file, and it may be a mapping; None: also on the page and in Python.
+    in_table: bool | None = True
     sampled: Literal["no", "also", "only"] = "no"  # whether it is printed with the option `variants: 1`
     known_early: bool = False
     means: tuple[Callable[..., Any], ...] = ()  # the metrics whose product it is; empty for the metric itself

@@ -165,10 +165,10 @@ def _groups(table: ResponseTable) -> Iterator[_Group]:
         scored = ~np.isnan(scores).any(axis=(1, 2))
         members = members[scored]
         if len(members):
-            yield _Group(members, _normalised(scores[scored]), right[table.starts[members]])
+            yield _Group(members, normalised(scores[scored]), right[table.starts[members]])
 
 
-def _normalised(scores: Floats) -> Floats:
+def normalised(scores: Floats) -> Floats:
     """Log-probabilities over the last axis. Infinite scores share the probability; so do scores that are all -inf."""
     with np.errstate(invalid="ignore"):
         shifted = np.nan_to_num(scores - scores.max(axis=-1, keepdims=True), nan=0.0, neginf=-inf)
@@ -178,7 +178,7 @@ def _normalised(scores: Floats) -> Floats:
 
 def _own_priors(logs: Floats) -> Floats:
     """(n, A) the prior that each question alone gives."""
-    return np.exp(_normalised(logs.mean(axis=1)))
+    return np.exp(normalised(logs.mean(axis=1)))
 
 
 def _parts(table: ResponseTable, members: Ints) -> Ints:

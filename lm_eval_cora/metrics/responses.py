@@ -74,8 +74,7 @@ class ResponseTable:
         clusters: N names of what each question shares with others, such as a passage; empty for nothing.
         sizes: (N,) number of variants of each question, M_i.
         kind: (R,) index into `kinds`, the names of the kinds of variants.
-        likelihoods: (R, L) log-likelihoods of the printed letters in the order probe; nan for letters that are not
-            printed or not scored.
+        likelihoods: (R, L) log-likelihoods of the printed letters; nan for letters that are not printed or not scored.
         pairs: (P, 2) pairs of records of one question whose written answers are equivalent.
         ran_out: (S, 2) pairs of records whose equivalence check ran out of time or memory; a check against the
             reference is a pair of a record with itself.
@@ -92,6 +91,8 @@ class ResponseTable:
         longest: (R,) accuracy of picking the longest option of the question; nan if unknown.
         followed: (R,) 1 if the response is in the requested format, 0 if not, nan if unknown.
         own: (R,) score that another program gave the answer, from 0 to 1; nan if there is none.
+        confidence: (R,) confidence of the answer, from 0 to 1, from a file; nan if there is none.
+        right_place: (R,) printed place of the right option, from 0; INVALID if it is not printed.
         incomplete: Number of questions left out because variants are missing.
         unasked: The unit of each question left out because all its variants were skipped; see `unit_of`.
         duplicates: Number of records left out because their variant already has one.
@@ -124,6 +125,12 @@ class ResponseTable:
     longest: Floats = _column(np.float64, nan)
     followed: Floats = _column(np.float64, nan)
     own: Floats = _column(np.float64, nan)
+    confidence: Floats = _column(np.float64, nan, lambda record: None)
+    right_place: Ints = _column(
+        np.int64,
+        INVALID,
+        lambda record: record.printed.index(record.answer) if record.answer in record.printed else None,
+    )
     incomplete: int = 0
     duplicates: int = 0
     unasked: tuple[str, ...] = ()

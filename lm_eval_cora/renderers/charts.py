@@ -66,7 +66,7 @@ def curve(canvas: Canvas, chart: Curve) -> float:
     marks = dict(zip(dict.fromkeys(name for line in chart.lines for name, _ in line.marks), cycle(_DASHES)))
     if chart.chance:
         look = {"color": INK, "linestyle": _GUESSING, "linewidth": 1.6}
-        axes.plot(*zip(*chart.chance, strict=True), gid=canvas.tip("guessing"), **look)
+        axes.plot(*zip(*chart.chance, strict=True), gid=canvas.tip(chart.chance_label), **look)
     count = len(chart.lines)
     for series, line in enumerate(chart.lines):
         _curve(canvas, line, series, count, marks)
@@ -74,7 +74,7 @@ def curve(canvas: Canvas, chart: Curve) -> float:
         whose = " (colour and marker of the model)" if count > 1 else ""
         canvas.add(f"{name}{whose}", linestyle=dashes, color=canvas.of_all(count))
     if chart.chance:
-        canvas.add("guessing", linestyle=_GUESSING)
+        canvas.add(chart.chance_label, linestyle=_GUESSING)
     label = canvas.name(chart.y_label, canvas.medium.full * 3 // 4)
     width = _end_of(len(chart.lines))
     axes.set(xlim=(-0.02, width), ylim=(-0.02, 1.02), xlabel=canvas.name(chart.x_label), ylabel=label)

@@ -36,7 +36,8 @@ class Curve(Chart):
     x_label: str
     y_label: str
     lines: Sequence[Line]
-    chance: Sequence[tuple[float, float]] = ()  # the curve that guessing gives
+    chance: Sequence[tuple[float, float]] = ()  # the curve that guessing gives, or another one to compare with
+    chance_label: str = "guessing"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ import numpy as np
 import yaml
 
 from lm_eval_cora import metrics
+from lm_eval_cora.metrics.confidence import bins_of, confident, is_known
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import difference
@@ -232,6 +233,47 @@ def with_references(runs: Runs) -> Table | None:
     )
     title = "Questions with option references"
     return Table.by_model(title, "metric", models(runs), ["with", "without"], cells, note)
+
+
+def confidence(runs: Runs) -> list[Curve]:
+    """Chart the accuracy by confidence and by coverage, for the probabilities of letters and for agreement."""
+    by_confidence, by_coverage = list[Line](), list[Line]()
+    for run in runs:
+        for name in ("probability", "agreement")[not is_known(run.table) :]:
+            if part := confident(run.table, by_agreement=name == "agreement"):
+                bins, label = bins_of(part)[0], f"{run.model}, {name}"
+                inside = [part.where(bins == number) for number in range(bins.max() + 1)]
+                by_confidence.append(
+                    Line(label, [(each.confidence.mean(), Number.of(metrics.acc(each))) for each in inside])
+                )
+                by_coverage.append(
+                    Line(label, [(x, Number.of(metrics.acc_coverage(part, level=x))) for x in _LEVELS[1:]])
+                )
+    charts = [
+        _accuracy_by(
+            "confidence",
+            by_confidence,
+            "Below the dotted line a model is too confident, above it too cautious. Probability: that of the picked "
+            "letter among the printed ones. Agreement: the share of a question's other variants, or of its repeats, "
+            "that agree with the answer to its original.",
+            chance=((0, 0), (1, 1)),
+            chance_label="calibrated",
+        ),
+        _accuracy_by(
+            "coverage",
+            by_coverage,
+            "The coverage is the share of the answers that counts, the most confident ones first. The more a curve "
+            "rises to the left, the better the confidence tells right answers from wrong ones.",
+        ),
+    ]
+    return charts if by_coverage else []
+
+
+def _accuracy_by(name: str, lines: list[Line], note: str, **look: Any) -> Curve:
+    title = f"Accuracy by {name}"
+    rows: CellRows = [[line.name, Number(x), number] for line in lines for x, number in line.points]
+    look |= {"numbers": Table(title, ["model", name, "accuracy"], rows), "note": note}
+    return Curve(name=name, title=title, x_label=name, y_label="accuracy", lines=lines, **look)
 
 
 BANDS = 24  # largest number of groups of equally hard questions

@@ -35,6 +35,7 @@ BLOCKS: dict[str, Callable[[Runs], Block | Sequence[Block] | None]] = {
         *(probe_views.bmca_curve, probe_views.accuracy_ranges, probe_views.by_kind, probe_views.picks_by_letter),
         *(probe_views.by_category, probe_views.same_size, probe_views.resampled, probe_views.with_references),
         probe_views.study_tables,
+        probe_views.confidence,
     )
 }
 """The tables and charts that a probe can name in `charts` and `tables`."""
@@ -146,7 +147,7 @@ def _blocks(probe: Probe, runs: Runs, shown: Chart | None, *, comparable: bool) 
     if len(runs) > 1 and comparable and (lead := lead_of(runs)):
         yield pair_views.paired(runs, lead)
         yield pair_views.paired_by_kind(*runs) if len(runs) == 2 else None
-    yield from (block for block in _built(probe.charts, runs) if block != shown)
+    yield from (block for block in _built((*probe.charts, "confidence"), runs) if block != shown)
 
 
 def _more(probe: Probe, runs: Runs, questions: int, *, comparable: bool) -> Iterator[Block | None]:

@@ -146,6 +146,7 @@ COLUMNS: Mapping[str, Column] = {
     "cut_off": Column("whether the token limit ended the response", _truth),
     "came": Column("what came instead of a response, such as a timeout: why the answer is invalid", _text_or_none),
     "own": Column("score from 0 to 1 that another program gave the answer, to compare with", _share),
+    "confidence": Column("confidence of the answer, from 0 to 1", _share, like="probability prob certainty"),
     "model": Column("name of the model, if there are several", _text_or_none),
 }
 """All columns of answers."""
@@ -153,7 +154,7 @@ COLUMNS: Mapping[str, Column] = {
 RAW = ("response", "prompt", "labels", "cut_off", "came")  # columns that are used only if the responses are read here
 
 # Columns that may be missing in some rows of a JSON file
-_MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "own", *RAW[1:]}
+_MAY_BE_ABSENT = {"printed", "category", "cluster", "followed", "reader", "own", "confidence", *RAW[1:]}
 _FOUND = ("reason", "rule", "span")  # what the readers of responses find
 _ABSENT = object()  # marks a key that is missing in a row
 _MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL", "None", "<NA>"}  # texts that may mean a missing value

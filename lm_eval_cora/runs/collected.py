@@ -137,6 +137,7 @@ def _collected(columns: AnswerColumns) -> Collected:
         known.add(BALANCED)
     records = _packed(columns, kinds, questions)
     table, rows = ResponseTable.from_packed(records)
+    table = replace(table, confidence=np.array(values["confidence"], float)[rows])
     if columns.equal_prompts or table.repeats:
         known.add(EQUAL_PROMPTS)
     if "kind" not in known:
@@ -323,8 +324,8 @@ def entries_of(table: ResponseTable) -> list[Entry]:
         options = entry.get("options")
         kinds = [with_options(options)] if isinstance(options, int) else facts_of(entry["aggregation"]).kinds
         has_kinds = not kinds or set(kinds) & set(table.kinds)
-        has_scores = "own" not in needs_of(entry) or not np.isnan(table.own).all()
-        if has_kinds and has_scores:
+        scores = {"own", "confidence"} & needs_of(entry)
+        if has_kinds and not any(np.isnan(getattr(table, name)).all() for name in scores):
             entries.append(entry)
     return entries
 

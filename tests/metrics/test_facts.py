@@ -42,6 +42,10 @@ def test_names_in_papers_are_different_and_those_of_the_papers():
 
 
 # ---- nothing was varied
+CONFIDENCE = ("rms_ece", "ece", "overconfidence", "auroc", "aurc", *map("acc_coverage@{}".format, (0.5, 0.8, 0.9)))
+"""Metrics of the agreement of variants, or of repeats."""
+
+
 @pytest.mark.parametrize("repeats", [None, ResponseTable.from_hits([[1, 1], [0, 1], [1, 0]])])
 def test_one_variant_of_each_question_says_nothing_about_consistency(repeats):
     table = ResponseTable.from_hits([[1], [0], [1]], followed=np.ones(3), own=np.ones(3), repeats=repeats)
@@ -52,7 +56,7 @@ def test_one_variant_of_each_question_says_nothing_about_consistency(repeats):
     assert {name for name in defined if "macro" not in name and "own" not in name} == {
         *("acc", "mcqa", "mcqa_plus_sampled", "invalid", "followed", "ties", "acc_choices_only", "chance"),
         *("above_chance", "unrecognised"),
-        *(("acc_repeats", "maj@k", "pass^k", "noise") if repeats else ()),
+        *(("acc_repeats", "maj@k", "pass^k", "noise", *CONFIDENCE) if repeats else ()),
     }
     assert isnan(metrics.cora([[1], [0]]).value)
     assert metrics.cora([[1], [0, 1]]).value == 0.5  # one of them was varied

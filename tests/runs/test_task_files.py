@@ -3,7 +3,7 @@
 import pytest
 
 from lm_eval_cora.discovery.location import tasks_folder
-from lm_eval_cora.metrics.entries import is_in_table
+from lm_eval_cora.metrics.entries import is_printed
 from lm_eval_cora.runs.task_files import probe_metrics, task_list
 from lm_eval_cora.variants.probes import PROBES
 from tests.support.names import NAMES, benchmark_of, probe_of
@@ -47,6 +47,6 @@ def test_a_run_has_the_features_of_its_task(orders, tmp_path):
     options = {"data_files": str(put(tmp_path / "q.jsonl", rows)), "orders": orders}
     found = the_run(write(tmp_path / "out", knows, "cora_local_order_mc", options).folder)
     assert ("acc_permuted" in found.estimates) == ("letter_prior" in found.studies) == (orders == "cyclic")
-    assert {entry["metric"] for entry in found.entries if is_in_table(entry)} == {
+    assert {entry["metric"] for entry in found.entries if is_printed(entry)} == {
         name for name in found.source.metrics if not name.endswith("_stderr")
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from lm_eval_cora.metrics import facts
-from lm_eval_cora.metrics.entries import applies_to, features_of, is_in_table
+from lm_eval_cora.metrics.entries import applies_to, features_of, is_printed
 from lm_eval_cora.runs.task_files import benchmark, probe_metrics
 from lm_eval_cora.variants.probes import PROBES
 
@@ -42,7 +42,7 @@ def printed(task):
     }
     has = set(filter(features.get, features))
     entries = [entry for entry in probe_metrics(probe.name) if applies_to(entry, form, features=has)]
-    return [entry["metric"] for entry in entries if is_in_table(entry)]
+    return [entry["metric"] for entry in entries if is_printed(entry)]
 
 
 METRICS = [name for name in printed("cora_demo") if name in printed("cora_demo_mc")]

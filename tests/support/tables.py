@@ -39,9 +39,10 @@ def _entries(probe):
 
 
 def _metrics(probe):
-    # See tests/metrics/test_noise.py for those of repeats.
+    # See tests/metrics/test_noise.py for those of repeats, and test_confidence.py for those of confidences.
     entries = (entry for entry in _entries(probe) if probe == "sampling" or REPEATS not in features_of(entry))
-    return {entry["metric"]: partial(compute, entry) for entry in entries}
+    own = (entry for entry in entries if "confidence" not in facts_of_entry(entry).needs)
+    return {entry["metric"]: partial(compute, entry) for entry in own}
 
 
 OF_PROBE = {probe: _metrics(probe) for probe in PROBES}
