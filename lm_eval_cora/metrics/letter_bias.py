@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import hypot, inf
+from math import hypot, inf, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from lm_eval_cora.metrics.responses import Floats, Ints, ResponseTable
 from lm_eval_cora.questions.question import LETTERS
 from lm_eval_cora.questions.randomness import draw
 
-__all__ = ["acc_permuted", "acc_pride", "letter_prior"]
+__all__ = ["acc_permuted", "acc_pride", "brier_permuted", "letter_prior"]
 PARTS = 10  # of the questions; the prior for each part comes from the others
 _ROUNDING = 1e-9  # values that differ by less are tied, and the first one counts
 
@@ -55,11 +55,37 @@ def acc_permuted(table: ResponseTable) -> Estimate:
         return UNDEFINED
     right = np.zeros(len(table.sizes), dtype=np.bool_)
     for group in _groups(table):
-        options = np.arange(group.logs.shape[2])
-        # Rotation o prints option j at letter j - o.
-        by_option = np.exp(group.logs)[:, options[:, None], (options - options[:, None]) % len(options)]
-        right[group.members] = _first_best(by_option.mean(axis=1)) == group.right
+        right[group.members] = _first_best(_permuted(group)) == group.right
     return table.share(right)
+
+
+@metric(
+    "Brier score of the mean probabilities of the options over all rotations.",
+    needs=("likelihoods",),
+    higher_is_better=False,
+    bounds=(0.0, 2.0),
+    form="loglikelihood",
+    only=(CYCLIC_ORDERS,),
+    in_table=None,
+)
+def brier_permuted(table: ResponseTable) -> Estimate:
+    """Mean over questions of the sum over options of (p - right)^2.
+
+    Here p is the mean probability of an option over all rotations, as in `acc_permuted`, and right is 1 for the right
+    option, else 0. It shows what a preference for letters costs, beside `brier`.
+    Range: 0 to 2, lower is better. nan if a letter has no score, for other orders, and for written answers.
+    Sources: Brier 1950; Zheng et al. 2024, debiasing by cyclic permutations.
+
+    Example:
+        >>> orders = {"kinds": ("answer_at_A", "answer_at_B"), "likelihoods": np.log([[0.6, 0.4], [0.9, 0.1]] * 10)}
+        >>> round(brier_permuted(ResponseTable.from_hits([[1, 0]] * 10, **orders)).value, 3)  # 2 * (1 - 0.35)^2
+        0.845
+    """
+    scores = np.full(len(table.sizes), nan)
+    for group in _groups(table):
+        is_right = np.arange(group.logs.shape[2]) == group.right[:, None]
+        scores[group.members] = np.square(_permuted(group) - is_right).sum(axis=1)
+    return UNDEFINED if np.isnan(scores).any() else table.mean(scores, between=(0.0, 2.0))
 
 
 @metric(
@@ -174,6 +200,14 @@ def normalised(scores: Floats) -> Floats:
         shifted = np.nan_to_num(scores - scores.max(axis=-1, keepdims=True), nan=0.0, neginf=-inf)
     logs: Floats = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     return logs
+
+
+def _permuted(group: _Group) -> Floats:
+    """(n, A) mean probability of each option over the rotations: rotation o prints option j at letter j - o."""
+    options = np.arange(group.logs.shape[2])
+    by_option = np.exp(group.logs)[:, options[:, None], (options - options[:, None]) % len(options)]
+    mean: Floats = by_option.mean(axis=1)
+    return mean
 
 
 def _own_priors(logs: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """Letter bias: values worked out by hand, a planted prior, and errors and intervals compared with repeated samples."""
 
-from math import isnan, pi, sqrt
+from math import isnan, nan, pi, sqrt
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from lm_eval_cora.answers.records import read_likelihoods
 from lm_eval_cora.metrics import (
     acc_permuted,
     acc_pride,
+    brier_permuted,
     difference,
     letter_prior,
     mcqa,
@@ -38,6 +39,15 @@ def twins(count, *chances, answer=0):
 def test_the_probabilities_are_normalised_over_the_printed_letters():
     """X has 0.4 of 1 and 0.08 of 0.1, that is 0.4 and 0.8. Without the division, Y would have more: 0.6 and 0.02."""
     assert acc_permuted(table(scored("q", [[0.4, 0.6], [0.02, 0.08]], 0))).value == 1.0
+
+
+def test_the_brier_score_of_the_mean_probabilities():
+    """The right options have 0.6 and 0.1, 0.35 on average: 2 * 0.65^2; and 0.8 and 0.6: 2 * 0.3^2."""
+    found = brier_permuted(table(scored("p", [[0.6, 0.4], [0.9, 0.1]], 0), scored("q", [[0.8, 0.2], [0.4, 0.6]], 0)))
+    each = [2 * 0.65**2, 2 * 0.3**2]
+    assert found.value == pytest.approx(sum(each) / 2)
+    assert found.stderr == pytest.approx((each[0] - each[1]) / 2)
+    assert isnan(brier_permuted(table(scored("p", [[0.6, nan], [0.9, 0.1]], 0))).value)
 
 
 def test_pride_divides_by_the_prior_of_the_other_questions():
