@@ -128,7 +128,8 @@ def expand(questions: Any = None, /, probe: str = "divergent", **options: Any) -
         questions: A path (json, jsonl, csv, tsv or parquet), a pandas DataFrame, a `datasets.Dataset` or a list of
             dicts. The columns `question`, `choices` and `answer` are found under these and other common names. None if
             the option `hub` names a dataset.
-        probe: `divergent`, `plus`, `revas`, `prompts`, `order`, `sampling`, `labels` or `choices_only`.
+        probe: `divergent`, `plus`, `revas`, `prompts`, `order`, `sampling`, `labels`, `choices_only` or
+            `abstain`.
         **options: The options of `--metadata '{"cora": {...}}'`. For example: `seed`, `nota_text` and `orders`; the
             names of your columns, as `question`, `choices`, `answer`, `id`, `category` and `cluster`; `questions`, the
             size of a random sample; `hub` and `split` for a dataset on the Hub.

@@ -1,4 +1,4 @@
-"""The formats that ask for the letter of one option: first (CoRA, MCQA+ and REVAS), or in a final sentence (SCORE)."""
+"""The formats that ask for the letter of one option, first or in a final sentence (SCORE), or for its text."""
 
 import re
 
@@ -125,5 +125,44 @@ class BestAnswer(Letter):
         return picked_at(LETTERS.index(letter["letter"].upper()), doc, rule=Rule.BEST_ANSWER, span=span)
 
 
+class OptionText(Letter):
+    """The text of one option, then an explanation. The prompt lists the options without labels.
+
+    Source: ours.
+    """
+
+    name = template.OPTION_TEXT
+    description = "the text of an option"
+    instruction = "Reply with the text of one option first."
+
+    def scored(self, doc: Doc) -> list[str]:
+        """Return the texts of the options, which constrained models may write."""
+        return list(doc["choices"])
+
+    def tokens(self, doc: Doc) -> int:
+        """Return an estimate of the tokens of the longest option, at most 128."""
+        longest = max(map(len, map(str.encode, doc["choices"])))
+        return 32 * min(4, 1 + longest // 96)  # about three bytes for a token; see `SelectAll.tokens`
+
+    def strict(self, said: str, doc: Doc) -> Answer:
+        """Read the first line if it is the text of one option.
+
+        Example:
+            >>> OPTION_TEXT.strict("• Ice", {"printed": [0, 4], "choices": ["Fog", "Ice"]}).picked
+            4
+        """
+        line = said.partition("\n")[0]
+        text, choices = line.removeprefix("• ").strip(), doc["choices"]
+        if choices.count(text) != 1:
+            return Answer(reason=refused_or(Reason.NO_LETTER, said))
+        return picked_at(choices.index(text), doc, rule=Rule.TEXT, span=(0, len(line)))
+
+    def flexible(self, said: str, doc: Doc) -> Answer:
+        """Read the response like `strict`; else find the option that it chooses, see `find_letter`."""
+        answer = self.strict(said, doc)
+        return super().flexible(said, doc) if answer.reason else answer
+
+
 LETTER = Letter()
 BEST_ANSWER = BestAnswer()
+OPTION_TEXT = OptionText()

@@ -250,7 +250,7 @@ def read_answer(
     Args:
         response: The response of a model, of any length.
         options: The texts of the options as printed, in order; the proposed one for `yes_no`, none for `boxed`.
-        format: What the prompt asks for: `letter`, `best_answer`, `yes_no`, `select_all` or `boxed`.
+        format: What the prompt asks for: `letter`, `best_answer`, `option_text`, `yes_no`, `select_all` or `boxed`.
         reader: `flexible`, or `strict` for the rules of the papers.
         cut_off: Whether the token limit ended the response. It then counts only if its answer was stated in full
             before, in the format that was asked for.

@@ -21,8 +21,8 @@ from lm_eval_cora.questions.benchmark import Benchmark, OneByOne, Source
 from lm_eval_cora.questions.columns import Field, Getter
 from lm_eval_cora.questions.languages import language_of, language_of_template, name_of_language
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.questions.options import Options
-from lm_eval_cora.questions.question import ALIKE, LETTERS, NOTA, Question, has_alike, shorten
+from lm_eval_cora.questions.options import TEXTS, Options
+from lm_eval_cora.questions.question import ABSTAIN, ALIKE, LETTERS, NOTA, Question, has_alike, shorten
 from lm_eval_cora.runs.printed import PrintedPrompt
 from lm_eval_cora.runs.rendered import Rendered, cell_text, passage_in, rendered, settle
 from lm_eval_cora.runs.task_files import declaration as benchmark_declaration
@@ -112,7 +112,7 @@ class CoraOfTask(CoraTask):
             lambda _: OneByOne((), self._question),
             source=Source(hub=(name,)),
             files=([{"id": key} for key in self._every],),
-            nota_text=benchmark_declaration("global_mmlu")["nota_text"].get(self._language, ""),
+            **{name: benchmark_declaration("global_mmlu")[name].get(self._language, "") for name in TEXTS},
         )
 
     def _question(self, row: Mapping[str, Any], _: str) -> Question:
@@ -168,10 +168,12 @@ class CoraOfTask(CoraTask):
         """All variants. Those that print options have the prompt of their task."""
         begun = self._docs is not None
         every = super().test_docs()
-        is_default = self._options.nota_text == Options.nota_text
-        if is_default and self._language != "en" and any(NOTA in doc["printed"] for doc in every):
-            example = json.dumps({"cora": {"task": next(iter(self._tasks)), "nota_text": "..."}})
-            remedy = f"""and translate "None of the above": --metadata '{example}'"""
+        for name, identity in zip(TEXTS, (NOTA, ABSTAIN), strict=True):
+            text, known = getattr(Options, name), (getattr(self._benchmark, name), getattr(self._options, name))
+            if known != ("", text) or not any(identity in doc["printed"] for doc in every):
+                continue
+            example = json.dumps({"cora": {"task": next(iter(self._tasks)), name: "..."}})
+            remedy = f"""and translate "{text}": --metadata '{example}'"""
             raise UserError(
                 f"{self.config.task}: the language of the task is unknown, or there are several. Run tasks of "
                 f"different languages separately, {remedy}"

@@ -153,7 +153,8 @@ def bmca(answers: ResponseTable, level: float) -> Estimate:
 
     Question i counts if K_i / M_i >= level. The comparison uses integers, never floats: 7 of 10 reach level 0.7. Levels
     outside 0 to 1 are a ValueError.
-    Range: 0 to 1; it falls with the level. Source: CoRA, eq. 5.
+    Range: 0 to 1; it falls with the level. Source: CoRA, eq. 5. In CAT (arXiv:2512.23711) it is the minimum-consistency
+    accuracy, and its values at all levels are the consistency-accuracy relation curve.
 
     Example:
         >>> answers = [[1, 1, 1, 1], [1, 1, 1, 0]]

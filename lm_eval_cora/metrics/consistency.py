@@ -92,7 +92,8 @@ def core(answers: ResponseTable) -> Estimate:
     1.0. This is a closed form of the authors' code, which multiplies the area by a result of dynamic time warping.
     Both are means over questions: one whose highest level is L/10 contributes min((L + 0.5) / 10, 1) to the area and
     L / 10 to the height. The standard error has the terms of second order.
-    Range: 0 to 1. Source: code of CoRA's authors.
+    Range: 0 to 1. Source: code of CoRA's authors, who call it the consistency-oriented robustness estimate in CAT
+    (arXiv:2512.23711).
 
     Example:
         >>> core([[1, 1], [1, 1]]).value, core([[0, 0], [0, 0]]).value

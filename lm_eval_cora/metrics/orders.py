@@ -1,4 +1,4 @@
-"""Metrics over the orders of a question's options: accuracy in the first order, hard accuracy, consistency score."""
+"""Metrics over the orders of a question's options: first and published order, hard accuracy, consistency score."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate
 from lm_eval_cora.metrics.facts import detail, metric
 from lm_eval_cora.metrics.responses import Bools, Floats, Ints, ResponseTable
 from lm_eval_cora.variants.alterations import COUNTS, ORIGINAL, shuffled, with_options
+from lm_eval_cora.variants.label_styles import STYLES
 from lm_eval_cora.variants.order import POSITIONS
 
-__all__ = ["acc_at", "acc_h", "sc", "sc_buckets"]
+__all__ = ["acc_at", "acc_h", "order_gap", "sc", "sc_buckets"]
 OptionCount = int | Literal["original", "printed"]
 
 
@@ -111,6 +112,38 @@ def sc_buckets(table: ResponseTable) -> dict[str, dict[str, Estimate]]:
             accuracy = table.ratio(inside * modal.credit, inside) if times > 1 else UNDEFINED
             buckets[f"{times}/{count}"] = {"share": table.ratio(inside, of_size), "accuracy": accuracy}
     return buckets
+
+
+@metric(
+    "Accuracy of the original minus the mean accuracy in other orders, or with other labels; paired by question.",
+    higher_is_better=False,
+    bounds=(-1.0, 1.0),
+    needs=("printed", "original"),
+    kinds=(shuffled(ORIGINAL), *POSITIONS),
+    special={("metric", "label_gap"): {"kinds": tuple(STYLES)}},
+    in_table=False,
+    ranks_models=False,
+)
+def order_gap(table: ResponseTable) -> Estimate:
+    """Accuracy in the published order minus the mean accuracy in the other orders, paired by question.
+
+    The formula is the mean of x_i - (share of right answers to the other variants of question i that print the same
+    options): other orders, or other labels for the `label_gap` of the labels probe. x_i is 1 if the original is right.
+
+    A gap of orders above 0 is a hint that the benchmark was in the training data, not a proof. Only the rotations of
+    the options (`orders: cyclic`) print each option once at each letter. With other orders, a preference for letters
+    makes a gap, too, if the right options are not equally often at each letter.
+    Range: -1 to 1; nan without such variants, or if a question has no original. Source: ours; arXiv:2505.24263 takes
+    the gap of orders as a sign of contamination, and arXiv:2602.17445 compares labels.
+
+    Example:
+        >>> order_gap(ResponseTable.from_hits([[1, 0, 1], [0, 0, 0]])).value
+        0.25
+    """
+    others = orders(table, "printed") & ~table.original
+    chosen = table.original & table.correct, others & table.correct, others
+    original, right, count = map(table.sum_by_question, chosen)
+    return table.mean(original - right / np.maximum(count, 1), count > 0, between=(-1.0, 1.0))
 
 
 def orders(table: ResponseTable, options: OptionCount) -> Bools:

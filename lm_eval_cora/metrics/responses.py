@@ -36,7 +36,7 @@ from lm_eval_cora.questions.messages import counted
 # Values of `ResponseTable.picked`
 INVALID = -1  # an answer that picks no option
 NO_PICK = -2  # a variant that was skipped, or that does not ask for one option
-IDENTITIES = 64  # the largest identity in use is 52, a 26th filler
+IDENTITIES = 64  # the largest identity in use is that of "I don't know", 53
 Sets = NDArray[np.uint64]  # sets of identities: identity k is bit k
 
 

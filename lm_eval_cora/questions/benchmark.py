@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from lm_eval_cora.errors import UserError, naming
 from lm_eval_cora.questions.columns import ColumnReader, Columns, Field
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.questions.options import IN_FILES, Options, check_values
+from lm_eval_cora.questions.options import IN_FILES, TEXTS, Options, check_values
 from lm_eval_cora.questions.question import MAX_OPTIONS, AnyQuestion, MissingColumn, Result, Row
 from lm_eval_cora.questions.right_option import FIRST, INDEX, AnswerKey
 from lm_eval_cora.questions.rows import source_name
@@ -73,6 +73,7 @@ class Benchmark:
     score_templates: str | None = None  # folder of the harness' SCORE task
     macro_average: bool = False
     nota_text: str = ""  # "None of the above" in the language of the benchmark; empty for English
+    abstain_text: str = ""  # "I don't know"
 
     @property
     def has_options(self) -> bool:
@@ -159,7 +160,7 @@ def _check_changes(keys: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
 
 
 def _choose_language(keys: dict[str, Any]) -> None:
-    """Set the name and "None of the above" to those of the language that the user chose among `configs`."""
+    """Set the name and the texts of options to those of the language that the user chose among `configs`."""
     if not (configs := keys.pop("configs", ())):
         return
     if len(chosen := keys.get("config", ())) != 1:
@@ -169,8 +170,9 @@ def _choose_language(keys: dict[str, Any]) -> None:
             f"{', '.join(chosen) or 'none'}. Set it with --metadata '{example}'"
         )
     keys["name"] = f"{keys['name']}_{chosen[0]}"
-    if isinstance(texts := keys.get("nota_text"), Mapping):
-        keys["nota_text"] = texts.get(chosen[0], "")
+    for name in TEXTS:
+        if isinstance(texts := keys.get(name), Mapping):
+            keys[name] = texts.get(chosen[0], "")
 
 
 def _name_of(source: Source, data_files: tuple[Any, ...]) -> str:

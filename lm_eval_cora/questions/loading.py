@@ -128,7 +128,7 @@ def load_questions(
     if in_other_language and options.nota_text == Options.nota_text:
         logger.warning(
             f"{name}: the questions are in {name_of_language(language)}, the option {options.nota_text!r} is not. "
-            "Translate it with the option 'nota_text'"
+            "Translate it with the option 'nota_text' (\"I don't know\" with 'abstain_text')"
         )
     return chosen, referring, questions
 

@@ -16,6 +16,7 @@ from lm_eval_cora.questions.right_option import READINGS
 Orders = Literal["swap", "cyclic", "all"]  # of the options, in the order probe
 Letters = Literal["prompt", "next_token"]  # which probabilities score letters
 OptionReferences = Literal["keep", "leave_out", "ignore"]  # what happens to options that refer to others
+TEXTS = ("nota_text", "abstain_text")  # options of the package, in the language of a benchmark
 Check = tuple[str, Callable[[Any], Any]]
 """Description of the expected value, for errors, and a function that returns the value or raises ValueError."""
 
@@ -137,7 +138,7 @@ IN_FILES: dict[str, Check] = {
     "published_rows": _FROM_1,
     "score_templates": ("a folder of the harness' SCORE tasks", _line),
     "macro_average": FLAG,
-    "nota_text": ("a text, or a text for each configuration", lambda value: value),
+    **dict.fromkeys(TEXTS, ("a text, or a text for each configuration", lambda value: value)),
 }
 """The keys that task files may set."""
 
@@ -188,6 +189,7 @@ OPTIONS: dict[str, Option] = {
         "all subjects",
     ),
     "nota_text": Option(*LINE, 'Text of the option "None of the above".'),
+    "abstain_text": Option(*LINE, 'Text of the option "I don\'t know".'),
     "option_references": Option(
         *_one_of(get_args(OptionReferences)),
         "What happens to [options that refer to others](../tasks/README.md#options-that-refer-to-others), such as "
@@ -264,6 +266,7 @@ class Options:
     constrain: bool | str = False
     reader: Reader = "flexible"
     letters: Letters | None = None
+    abstain_text: str = "I don't know"
     task: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     declared: Mapping[str, Any] = field(default_factory=dict)  # of the benchmark, by the user; with keys of `KEYS`

@@ -38,6 +38,7 @@ UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 # Identities of options; those of the source have the identities 0 to 25.
 NOTA = MAX_OPTIONS  # the option "None of the above"
 FIRST_FILLER = NOTA + 1  # a question's first filler (an option without meaning); the others have the next numbers
+ABSTAIN = FIRST_FILLER + MAX_OPTIONS  # the option "I don't know", which is never right
 Form = Literal["generate", "loglikelihood"]  # the model writes an answer, or the possible answers are scored
 Reader = Literal["flexible", "strict"]  # responses are parsed as a careful person would, or by the papers' rules
 Reference = Literal["", "all", "none", "other"]

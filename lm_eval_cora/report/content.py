@@ -125,7 +125,7 @@ class ShownAnswer:
     """A variant and the response of the model. The response and its parts are untrusted text."""
 
     kind: str
-    verdict: str  # right, wrong, or invalid
+    verdict: str  # right, wrong, abstained, or invalid
     said: str  # the parsed answer, or the reason why the response has no valid answer
     response: str  # or the scores of the answers
     options: Sequence[PrintedOption] = ()

@@ -1,4 +1,4 @@
-"""Views that a probe names: the scores by level, kind, category or letter, the questions, and the REVAS study."""
+"""Views that a probe names: the scores by level, kind, category or letter, the questions, the REVAS study, validity."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import Ints
-from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Line, Ranges, Retention, RetentionChart
+from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Line, Ranges, Retention, RetentionChart, Section
 from lm_eval_cora.report.score_views import in_words, models
 from lm_eval_cora.runs.model_run import Run, Runs, kinds_of
 from lm_eval_cora.tables.number import Number
@@ -401,7 +401,7 @@ def letter_priors(runs: Runs) -> Table | None:
 
 
 _STUDY = yaml.safe_load(Path(__file__).with_name("study.yaml").read_text("utf-8"))
-"""Labels of the subsets of questions; title, metric of each row, and source of each table."""
+"""Labels of the subsets of questions; title, metric of each row, and source of each table; the lines of `validity`."""
 
 
 def study_tables(runs: Runs) -> list[Table]:
@@ -433,3 +433,18 @@ def study_tables(runs: Runs) -> list[Table]:
         ]
         tables.append(Table.by_model(table["title"], "", names, ["", "95%"], cells, table["note"]))
     return [table for table in tables if table.rows]
+
+
+def validity(runs: Runs) -> list[Section]:
+    """Tabulate the differences that tell whether the accuracy is knowledge, or the tasks that would give them."""
+    rows: CellRows = []
+    for line, (task, *names) in _STUDY["validity"].items():
+        known = [run for run in runs if run.table.is_whole and run.estimates.keys() >= {*names}]
+        rows += [] if known else [[line, task, "", "not run", ""]]
+        for run in known:
+            found = [run.estimates[name] for name in names]
+            number = Number.of_difference(difference(*found)) if found[1:] else Number.of(*found, signed=True)
+            rows.append([line, run.task, run.model, *number.with_interval])
+    heads = ["difference of accuracies, paired by question", "task", "model", "value", "95%"]
+    title, table = "Is it knowledge?", Table("Validity", heads, rows)
+    return [Section(title, "several probes together", [table])] if any(row[2] for row in rows) else []

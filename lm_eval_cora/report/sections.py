@@ -16,7 +16,7 @@ from lm_eval_cora.answers.records import Record, answer_in, around, places
 from lm_eval_cora.metrics.consistency import agreement
 from lm_eval_cora.metrics.facts import facts_of
 from lm_eval_cora.metrics.noise import describe_noise
-from lm_eval_cora.questions.question import LETTERS, shorten
+from lm_eval_cora.questions.question import ABSTAIN, LETTERS, shorten
 from lm_eval_cora.report import content, pair_views, probe_views, score_views
 from lm_eval_cora.report.content import Block, Chart, Example, Examples, Section, ShownAnswer
 from lm_eval_cora.report.headline import headline
@@ -59,7 +59,8 @@ def make_report(runs: Runs, title: str = "Consistency of the answers") -> conten
         known = {note for earlier in sections for note in earlier.notes}
         sections.append(replace(section, notes=[note for note in section.notes if note not in known]))
     overview = score_views.overviews(groups) if len(groups) > 1 else ()
-    return content.Report(title, [*sections, *score_views.aggregated_sections(runs)], overview, _glossary(runs))
+    sections += [*score_views.aggregated_sections(runs), *probe_views.validity(runs)]
+    return content.Report(title, sections, overview, _glossary(runs))
 
 
 def charts_of(report: content.Report) -> list[tuple[str, Chart]]:
@@ -274,7 +275,8 @@ def _prompt(line: Mapping[str, Any], stem: str) -> str:
 
 
 def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) -> ShownAnswer:
-    verdict = "invalid" if record.invalid else "right" if record.correct else "wrong"
+    wrong = "abstained" if record.picked == ABSTAIN else "wrong"
+    verdict = "invalid" if record.invalid else "right" if record.correct else wrong
     texts, chosen = line["doc"].get("choices") or (), set(record.selected or ())
     labels = line["doc"].get("labels") or LETTERS
     options = [

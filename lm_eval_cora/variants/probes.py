@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from lm_eval_cora.questions.benchmark import Benchmark
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options
 from lm_eval_cora.questions.question import AnyQuestion, Form, OpenQuestion
+from lm_eval_cora.variants.abstain import ABSTENTION
 from lm_eval_cora.variants.choices_only import CHOICES_ONLY
 from lm_eval_cora.variants.divergent import DIVERGENT
 from lm_eval_cora.variants.label_styles import LABELS
@@ -35,7 +37,7 @@ from lm_eval_cora.variants.variant import Setting as Setting
 from lm_eval_cora.variants.variant import Variant, repeats_of
 
 PROBES: dict[str, Probe] = {
-    probe.name: probe for probe in (DIVERGENT, PLUS, REVAS, PROMPTS, ORDER, SAMPLING, LABELS, CHOICES_ONLY)
+    probe.name: probe for probe in (DIVERGENT, PLUS, REVAS, PROMPTS, ORDER, SAMPLING, LABELS, CHOICES_ONLY, ABSTENTION)
 }
 
 # Template files, for each answer format that uses templates.
@@ -55,6 +57,8 @@ def variants_of_all(
 ) -> list[Variant]:
     """Expand questions with a probe; the variants of one question are consecutive."""
     check_options(probe, options, form)
+    if benchmark and benchmark.abstain_text and options.abstain_text == Options.abstain_text:
+        options = replace(options, abstain_text=benchmark.abstain_text)  # the signature has its language already
     setting = Setting(options, form)
     if uses_templates(probe, form):
         setting = Setting(options, form, templates_of(benchmark, options))

@@ -18,9 +18,13 @@ if TYPE_CHECKING:  # Jinja is slow to import, and answers are scored without pro
 
 # Names of the answer formats. The prompt of a format is the file in `templates` with its name.
 LETTER, BEST_ANSWER, YES_NO, SELECT_ALL, BOXED = "letter", "best_answer", "yes_no", "select_all", "boxed"
+OPTION_TEXT = "option_text"
 # The formats whose prompts are templates of the benchmark, and the words after which the reader finds the answer.
 READ_AFTER = {BEST_ANSWER: "best answer is", BOXED: r"\boxed"}
-_WITHOUT_INSTRUCTION = {YES_NO: "claim"}  # the names of prompts without the instruction; otherwise "question"
+_WITHOUT_INSTRUCTION = {
+    YES_NO: "claim",
+    OPTION_TEXT: "list",
+}  # the names of prompts without the instruction; otherwise "question"
 
 _KEYS = {"name": LINE, "prompt": TEXT, "options_format": TEXT, "fixed": FLAG}
 

@@ -203,6 +203,8 @@ def test_none_of_the_above_in_the_language_of_the_task(folder, caplog):
     french = loaded(folder, task=write(folder, "mine_fra_Latn", doc_to_text=FRENCH))
     assert any("Aucune des réponses ci-dessus" in doc["choices"] for doc in french.test_docs())
     assert french.cost().endswith("\n  language: French, from the name; `nota_text` changes it")
+    added = {doc["choices"][-1] for doc in loaded(folder, "cora_of_abstain", task="mine_fra_Latn").test_docs()}
+    assert "Je ne sais pas" in added
     english = loaded(folder, task=write(folder, "mine_fra_Latn"))
     assert any("None of the above" in doc["choices"] for doc in english.test_docs())
     caplog.set_level("INFO")
@@ -213,6 +215,8 @@ def test_none_of_the_above_in_the_language_of_the_task(folder, caplog):
     unknown = write(folder, "mine", doc_to_text=text)
     with pytest.raises(UserError, match=r"cora_of_mc: the language of the task is unknown, or there are sev"):
         loaded(folder, task=unknown)
+    with pytest.raises(UserError, match="abstain_text"):
+        loaded(folder, "cora_of_abstain", task=unknown)
     assert loaded(folder, "cora_of_order_mc", task=unknown)
     assert loaded(folder, task=unknown, nota_text="Nė vienas")
 
@@ -246,9 +250,11 @@ def test_every_probe_runs_with_the_exemplars_of_the_task(folder, task):
     assert len({sample["doc"]["question_id"] for sample in samples}) == 1
     asked = {sample["doc"]["ask"] for sample in samples}
     own = {sample["arguments"][0][0] for sample in samples if sample["doc"]["ask"] == "letter"}
-    is_ours = task.startswith(("cora_of_labels", "cora_of_choices_only"))
+    is_ours = task.startswith(("cora_of_labels", "cora_of_choices_only", "cora_of_abstain"))
     assert is_ours or all(prompt.startswith("Question: Which one is number 10") for prompt in own)
-    assert asked - {"yes_no", "select_all"} == ({"best_answer"} if task == "cora_of_prompts" else {"letter"})
+    assert asked - {"yes_no", "select_all", "option_text"} == (
+        {"best_answer"} if task == "cora_of_prompts" else {"letter"}
+    )
 
 
 def altering(text, which=lambda variant: True):

@@ -80,8 +80,10 @@ def test_every_error_of_the_divergent_probe_is_positive_and_every_interval_in_th
             assert isnan(low)
             assert isnan(high)
             continue
+        if name == "order_gap" and isnan(stderr):  # fewer than two questions with another order
+            continue
         assert 0 < stderr < inf, name
-        assert 0 <= low <= value <= high <= 1, name
+        assert -(name == "order_gap") <= low <= value <= high <= 1, name
         assert low < high, name
 
 

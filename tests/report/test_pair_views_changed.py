@@ -87,7 +87,7 @@ def test_equal_runs_have_no_change(files, demo):
     assert (found.answers, as_jsonl([found])) == ([], "")
     assert as_csv([found.data]).count("\n") == 1
     assert found.shares["changed"].interval[1] > 0
-    (both,) = make_report(read_runs([files[0], files[0]])).sections
+    both, *_ = make_report(read_runs([files[0], files[0]])).sections
     assert not any(block.title.startswith("What changed") for block in both.more)
 
 
@@ -103,7 +103,7 @@ def test_both_responses_and_the_page(tmp_path):
     assert len(found.answers) == 3
     assert {(each.change, each.response_after, each.after) for each in found.answers} == {("lost", "No idea <b>", "")}
     assert {each.response_before for each in found.answers} <= set("ABCDE")
-    (section,) = make_report(read_runs(paths)).sections
+    section, *_ = make_report(read_runs(paths)).sections
     (block,) = (block for block in section.more if block.title.startswith("What changed from"))
     assert [example.summary[:12] for example in block.examples] == ["1 lost of 26"] * 3
     kinds = [(answer.kind.partition(",")[2], answer.verdict) for answer in block.examples[0].answers]

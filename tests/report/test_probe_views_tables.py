@@ -15,7 +15,7 @@ from tests.support.written import lines_of, put, the_run, varied, write
 
 
 def only_section(*paths):
-    (section,) = make_report(read_runs(paths)).sections
+    section, *_ = make_report(read_runs(paths)).sections
     return section
 
 

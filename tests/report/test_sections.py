@@ -116,7 +116,7 @@ def test_every_difference_on_a_page_is_new_minus_old_with_its_interval(old, new,
     shares, sign = {"worse": 0.2, "better": 0.9}, "+" if new == "better" else "-"
     rows = {name: answers(name, shares[name], questions=30) for name in (old, new)}
     paths = [write_answers(tmp_path / f"{name}.jsonl", own) for name, own in rows.items()]
-    (section,) = make_report(read_runs(paths)).sections
+    section, *_ = make_report(read_runs(paths)).sections
     assert f"{new} minus {old} is {sign}0." in section.headline.sentences[0]
     charts = [block for block in section.blocks if isinstance(block, Dots) and block.is_difference]
     assert [list(chart.rows) for chart in charts[:1]] == [[f"{new} - {old}"]]

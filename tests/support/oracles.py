@@ -13,9 +13,11 @@ from math import exp, isnan
 from operator import eq
 from statistics import mean
 
+PICK_ONE = ("letter", "best_answer", "option_text")
+
 
 def _right(record):
-    if record.ask in ("letter", "best_answer"):
+    if record.ask in PICK_ONE:
         return record.picked == record.answer
     if record.ask == "boxed":
         return record.written is not None and record.matches is True
@@ -91,7 +93,7 @@ def _agree(one, other, same):
 def consistency_rate(questions, same=eq):
     shares = []
     for records in questions:
-        comparing = [record for record in records if record.ask in ("letter", "best_answer", "boxed")]
+        comparing = [record for record in records if record.ask in (*PICK_ONE, "boxed")]
         outcomes = [_agree(one, other, same) for one, other in combinations(comparing, 2)]
         if outcomes := [float(outcome) for outcome in outcomes if outcome is not None]:
             shares.append(mean(outcomes))
@@ -112,7 +114,7 @@ def ties(questions):
 
 
 def letter_mass(questions):
-    asked = [record for records in questions for record in records if record.ask in ("letter", "best_answer")]
+    asked = [record for records in questions for record in records if record.ask in PICK_ONE]
     scores = [array("f", record.likelihoods) for record in asked]
     masses = [min(1.0, sum(exp(score) for score in each if not isnan(score))) for each in scores]
     return mean(masses) if any(scores) else None

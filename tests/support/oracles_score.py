@@ -289,6 +289,46 @@ def acc_longest(questions):
     return mean(records[0].longest for records in questions)
 
 
+DO_NOT_KNOW = 53
+
+
+def _with_the_option(questions):
+    """Pairs of the record of an original and another one that prints "I don't know"."""
+    return [(own[0], one) for own in questions for one in own if DO_NOT_KNOW in one.printed]
+
+
+def answered(questions):
+    picks = [one.picked for _, one in _with_the_option(questions)]
+    return 1 - picks.count(DO_NOT_KNOW) / len(picks) if picks else None
+
+
+def acc_answered(questions):
+    hits = [plain._right(one) for _, one in _with_the_option(questions) if one.picked != DO_NOT_KNOW]
+    return mean(map(float, hits)) if hits else None
+
+
+def abstained(questions, right):
+    picks = [one.picked for first, one in _with_the_option(questions) if plain._right(first) == right]
+    return picks.count(DO_NOT_KNOW) / len(picks) if picks else None
+
+
+def penalised(questions, cost=1.0):
+    points = {DO_NOT_KNOW: 0.0}
+    own = [1.0 if plain._right(one) else points.get(one.picked, -cost) for _, one in _with_the_option(questions)]
+    return mean(own) if own else None
+
+
+def order_gap(questions):
+    """With orders and labels: variants that print the options of the original."""
+    gaps = []
+    for records in questions:
+        (first,) = (record for record in records if record.original)
+        others = [one for one in records if one is not first and set(one.printed) == set(first.printed)]
+        if others:
+            gaps.append(float(plain._right(first)) - mean(float(plain._right(one)) for one in others))
+    return mean(gaps) if gaps else None
+
+
 _ORACLES = {**vars(oracles_letter_bias), **vars(plain), **globals()}
 
 

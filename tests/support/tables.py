@@ -263,6 +263,7 @@ _MADE = {
     "sampling": lambda: ("sampling", questions(QUESTIONS, "sampling", (4,), 7)),
     "written": lambda: ("prompts", questions(QUESTIONS, "prompts", (0,), 8)),
     "choices_only": lambda: ("choices_only", questions(QUESTIONS, "choices_only", (3, 4, 5), 9)),
+    "abstain": lambda: ("abstain", questions(QUESTIONS, "abstain", (2, 3), 10)),
 }
 MADE = tuple(_MADE)
 """Names of large tables, one for each kind of answers."""

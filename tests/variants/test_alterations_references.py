@@ -97,7 +97,7 @@ def test_the_three_ways():
     )
     for name, probe in PROBES.items():
         kept = [probe.leaves_out(one, Options()) for one in (plain, referring, other)]
-        assert kept == [False, False, name not in ("prompts", "sampling", "choices_only")]
+        assert kept == [False, False, name not in ("prompts", "sampling", "choices_only", "abstain")]
         without = [probe.leaves_out(one, Options(option_references="leave_out")) for one in (plain, referring, other)]
         assert without == [False, True, True]
         assert not any(probe.leaves_out(one, Options(option_references="ignore")) for one in (plain, referring, other))

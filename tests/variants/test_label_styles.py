@@ -23,8 +23,10 @@ def test_the_labels():
 
 @given(questions)
 def test_only_the_labels_change(question):
-    original, *others = map(vars, labels(question))
+    original, *others, listed = map(vars, labels(question))
     assert original["original"]
+    assert listed == original | {"ordinal": 5, "kind": "none", "original": False, "ask": "option_text"}
+    assert [*map(vars, labels(question, written=False))] == [one | {"variants": 5} for one in (original, *others)]
     for ordinal, (doc, (kind, style)) in enumerate(zip(others, STYLES.items(), strict=True), 1):
         assert doc == original | {"ordinal": ordinal, "kind": kind, "original": False, "labels": style}
         assert LETTER.scored(doc) == list(style[: len(question.choices)])
@@ -32,7 +34,7 @@ def test_only_the_labels_change(question):
 
 
 def test_exemplars_have_the_labels_of_the_variant_also_with_more_options():
-    for doc in map(vars, labels(Question("q", "Wet?", ("Sand", "Sea"), 1))):
+    for doc in map(vars, labels(Question("q", "Wet?", ("Sand", "Sea"), 1), written=False)):
         exemplar = LETTER.exemplar(WATER, doc)
         assert f"\n{doc.get('labels', LETTERS)[3]}. Dew\n" in exemplar["text"]
         assert LETTER.target(exemplar) == doc.get("labels", LETTERS)[1]
@@ -41,7 +43,7 @@ def test_exemplars_have_the_labels_of_the_variant_also_with_more_options():
 def test_a_question_whose_options_name_letters_is_left_out():
     both = {"question": "What is cold?", "choices": ["Ice", "Snow", "Fire", "Both A and B"], "answer": "D"}
     rows = [both, {"question": "What is wet?", "choices": ["Sand", "Sea"], "answer": "B"}]
-    assert len(cora.expand(rows, probe="labels")) == 5
+    assert len(cora.expand(rows, probe="labels")) == 6
     assert len(cora.expand(rows, probe="choices_only")) == 4
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.question import Question
+from lm_eval_cora.variants.abstain import abstain
 from lm_eval_cora.variants.choices_only import choices_only
 from lm_eval_cora.variants.divergent import divergent
 from lm_eval_cora.variants.label_styles import labels
@@ -128,7 +129,7 @@ FIRST_OF_KIND = {
     (probe, variant.kind): variant
     for probe, variants in (
         *(("divergent", divergent(OF_FIVE)), ("plus", plus(QUESTION)), ("revas", revas(QUESTION))),
-        *(("labels", labels(QUESTION)), ("choices_only", choices_only(QUESTION))),
+        *(("labels", labels(QUESTION)), ("choices_only", choices_only(QUESTION)), ("abstain", abstain(QUESTION))),
     )
     for variant in reversed(variants)
 }
@@ -149,7 +150,8 @@ def prompt(ask, choices, text="Which?", *, instruct=True):
         *(("plus", kind) for kind in ("shuffled", "options_2", "options_6", "nota_answer")),
         *(("revas", kind) for kind in ("options_10_shuffled", "nota_answer", "nota_answer_shuffled", "replaced")),
         *(("revas", kind) for kind in ("true_or_false_right", "true_or_false_wrong", "select_all")),
-        *(("labels", kind) for kind in ("lower_case", "numbers", "roman", "symbols")),
+        *(("labels", kind) for kind in ("lower_case", "numbers", "roman", "symbols", "none")),
+        *(("abstain", kind) for kind in ("abstain", "abstain_warned")),
         ("choices_only", "choices_only"),
     ],
 )
@@ -160,7 +162,7 @@ def test_prompt_of_each_kind(probe, kind):
 def test_text_before_scored_answers():
     asked = (("revas", "true_or_false_right", "true_or_false"), ("plus", "options_6", "options_6"))
     hidden = ("choices_only", "choices_only", "choices_only")
-    for probe, kind, name in (*asked, hidden, ("labels", "roman", "roman")):
+    for probe, kind, name in (*asked, hidden, ("labels", "roman", "roman"), ("labels", "none", "none")):
         assert prompt_of(vars(FIRST_OF_KIND[probe, kind]), instruct=False) == kept(f"scored_{name}")
 
 
