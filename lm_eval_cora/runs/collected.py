@@ -322,7 +322,7 @@ def entries_of(table: ResponseTable) -> list[Entry]:
     entries = []
     for entry in _all_entries():
         options = entry.get("options")
-        kinds = [with_options(options)] if isinstance(options, int) else facts_of(entry["aggregation"]).kinds
+        kinds = [with_options(options)] if isinstance(options, int) else facts_of_entry(entry).kinds
         has_kinds = not kinds or set(kinds) & set(table.kinds)
         scores = {"own", "confidence"} & needs_of(entry)
         if has_kinds and not any(np.isnan(getattr(table, name)).all() for name in scores):

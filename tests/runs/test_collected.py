@@ -258,7 +258,8 @@ ONE = ResponseTable.from_hits([[1]])
     ("kinds", "more"),
     [
         (("nota_answer",), ("nota_acc", "nota_acc_diff", "nota_acc_h", "nota_acc_h_diff")),
-        (("answer_at_B",), ("recall_spread", "recall_spread_by_chance")),
+        (("answer_at_B",), ("order_gap", "recall_spread", "recall_spread_by_chance")),
+        (("numbers",), ("label_gap",)),
         (("options_2",), ("acc@2", "sc@2", "acc_h@2")),
         (("true_or_false_wrong",), ("tf_wrong",)),
         (("replaced",), ("replaced_acc",)),
