@@ -186,5 +186,5 @@ class Report:
 
     title: str
     sections: Sequence[Section]
-    overview: Sequence[Table] = ()  # a table per probe, with one row per run
+    overview: Sequence[Table] = ()  # a table per probe, with one row per run, and one of several probes
     glossary: Table | None = None

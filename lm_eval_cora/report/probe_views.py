@@ -17,7 +17,7 @@ from lm_eval_cora.metrics.kinds import means_by_question, original_kinds
 from lm_eval_cora.metrics.paired import difference
 from lm_eval_cora.metrics.positions import has_swapped_orders
 from lm_eval_cora.metrics.responses import Ints
-from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Line, Ranges, Retention, RetentionChart, Section
+from lm_eval_cora.report.content import Band, Curve, Dots, HeatMap, Line, Ranges, Retention, RetentionChart
 from lm_eval_cora.report.score_views import in_words, models
 from lm_eval_cora.runs.model_run import Run, Runs, kinds_of
 from lm_eval_cora.tables.number import Number
@@ -435,16 +435,15 @@ def study_tables(runs: Runs) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def validity(runs: Runs) -> list[Section]:
+def validity(runs: Runs) -> list[Table]:
     """Tabulate the differences that tell whether the accuracy is knowledge, or the tasks that would give them."""
     rows: CellRows = []
-    for line, (task, *names) in _STUDY["validity"].items():
+    for line, (task, meaning, *names) in _STUDY["validity"].items():
         known = [run for run in runs if run.table.is_whole and run.estimates.keys() >= {*names}]
-        rows += [] if known else [[line, task, "", "not run", ""]]
+        rows += [] if known else [[line, task, "", "not run", "", meaning]]
         for run in known:
             found = [run.estimates[name] for name in names]
             number = Number.of_difference(difference(*found)) if found[1:] else Number.of(*found, signed=True)
-            rows.append([line, run.task, run.model, *number.with_interval])
-    heads = ["difference of accuracies, paired by question", "task", "model", "value", "95%"]
-    title, table = "Is it knowledge?", Table("Validity", heads, rows)
-    return [Section(title, "several probes together", [table])] if any(row[2] for row in rows) else []
+            rows.append([line, run.task, run.model, *number.with_interval, meaning])
+    heads = ["paired difference of accuracies", "task", "model", "value", "95%", "meaning"]
+    return [Table("Validity: is it knowledge?", heads, rows)] if any(row[2] for row in rows) else []

@@ -58,8 +58,8 @@ def make_report(runs: Runs, title: str = "Consistency of the answers") -> conten
         section = _section(task, members, max(2, _EXAMPLES // len(runs)))
         known = {note for earlier in sections for note in earlier.notes}
         sections.append(replace(section, notes=[note for note in section.notes if note not in known]))
-    overview = score_views.overviews(groups) if len(groups) > 1 else ()
-    sections += [*score_views.aggregated_sections(runs), *probe_views.validity(runs)]
+    overview = [*(score_views.overviews(groups) if len(groups) > 1 else ()), *probe_views.validity(runs)]
+    sections += score_views.aggregated_sections(runs)
     return content.Report(title, sections, overview, _glossary(runs))
 
 
@@ -136,10 +136,13 @@ def _invalid(run: Run) -> Iterator[str]:
             yield f"{share:.0%} of the answers are invalid, so the scores say little about what the model knows"
             return
         ((reason, count),) = reasons.most_common(1)
+        remedy = (
+            ". If the model is a chat model, add --apply_chat_template. If responses are cut off, raise the token "
+            "limit: --gen_kwargs max_gen_toks=N"
+        )
         yield (
             f"{share:.0%} of the answers are invalid (most frequent reason: {reason}, {count:,} answers), so the "
-            "scores say little about what the model knows. If the model is a chat model, add --apply_chat_template. If "
-            "responses are cut off, raise the token limit: --gen_kwargs max_gen_toks=N"
+            f"scores say little about what the model knows{remedy * (run.form == 'generate')}"
         )
 
 
