@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_cora.decide.verdicts import Check
+from lm_eval_cora.metrics.entries import is_printed
 from lm_eval_cora.runs.comparable import differences_between, setting_differences, unlike_board
 from lm_eval_cora.runs.files import find_files, listed, part_of
 from lm_eval_cora.runs.grouping import read_runs
@@ -60,7 +61,8 @@ def _samples(run: Run) -> str:
 def _values(run: Run) -> str:
     """The values that the results file lacks, or that differ from the recomputed ones."""
     told = part_of(part_of(run.results, "results"), run.name)
-    lost = [f"{name} is missing" for name in run.higher if told.get(f"{name},{run.filter}") is None]
+    printed = run.higher.keys() & {entry["metric"] for entry in run.entries if is_printed(entry)}
+    lost = [f"{name} is missing" for name in sorted(printed) if told.get(f"{name},{run.filter}") is None]
     return "; ".join([*lost, *run.differences])
 
 

@@ -67,7 +67,10 @@ def check_task(name, task):
             target = target.removeprefix("The best answer is ").rstrip(".")
         else:
             assert prompt.endswith("\nAnswer:")
-        if doc["ask"] == "yes_no":
+        if doc["ask"] == "option_text":
+            assert "".join(f"\n• {text}" for text in doc["choices"]) in prompt
+            choice, says_right = target, True
+        elif doc["ask"] == "yes_no":
             (choice,) = doc["choices"]
             assert f"\nProposed answer: {choice}\n" in prompt
             says_right = target == "yes"

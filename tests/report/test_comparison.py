@@ -70,7 +70,7 @@ def test_a_pair_alone_has_the_same_numbers_with_two_models_with_three_and_in_pyt
     sets = [scores for path in paths for scores in cora.read_runs(path)]
     alone, several = cora.compare(*sets[:2]), cora.compare(*sets)
     assert {*two["metrics"]} - {*alone} == {"order_gap"}  # it does not rank models
-    for name in alone:
+    for name in alone.keys() - {"ece"}:  # it has no error
         found = two["metrics"][name]
         numbers = [found[key] for key in ("difference", "p_value", "method")]
         pairs = three["metrics"][name]["pairs"]

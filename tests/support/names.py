@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from lm_eval_cora.metrics import facts
-from lm_eval_cora.metrics.entries import applies_to, features_of, is_printed
+from lm_eval_cora.metrics.entries import applies_to, features_of, is_printed, needs_of
 from lm_eval_cora.runs.task_files import benchmark, probe_metrics
 from lm_eval_cora.variants.probes import PROBES
 
@@ -50,3 +50,5 @@ METRICS = [name for name in printed("cora_demo") if name in printed("cora_demo_m
 
 OF_REPEATS = {entry["metric"] for entry in probe_metrics("divergent") if facts.REPEATS in features_of(entry)}
 """Those that the option `repeats` adds."""
+
+OF_CONFIDENCE = {entry["metric"] for entry in probe_metrics("divergent") if "confidence" in needs_of(entry)}

@@ -17,7 +17,7 @@ BLOCKS = re.findall(r"^```\w+\n# (at the end of )?(\S+\.\w+)\n(.*?)^```", GUIDE,
 
 (ABOUT,) = re.findall(r"^    (\"~\": lambda .*)", GUIDE, flags=re.MULTILINE)
 REGISTERED = {
-    "variants/probes.py": ("variants.backwards import BACKWARDS", "CHOICES_ONLY)", "CHOICES_ONLY, BACKWARDS)"),
+    "variants/probes.py": ("variants.backwards import BACKWARDS", "ABSTENTION)", "ABSTENTION, BACKWARDS)"),
     "answers/formats.py": ("answers.json_letter import JSON_LETTER", "in (LETTER,", "in (JSON_LETTER, LETTER,"),
     "runs/grouping.py": ("runs.quiz_logs import is_quiz, read_quiz", "is_helm: ", "is_quiz: read_quiz, is_helm: "),
     "decide/verdicts.py": (
@@ -115,7 +115,7 @@ def called(copy, *command):
 
 def test_the_changes_of_the_guide_pass_the_tests_that_they_touch(copy):
     made = called(copy, "-m", "scripts.write_tasks").splitlines()
-    probes = {"divergent", "plus", "order", "labels", "choices_only"}
+    probes = {"divergent", "plus", "order", "labels", "choices_only", "abstain"}
     assert len([line for line in made if "cora_riddles" in line]) == 2 * len(probes) + 1  # backwards has one form
     small = "tests/test_structure.py::test_the_package_and_its_tests_stay_small"
     options = ("-q", "-p", "no:cacheprovider", "--no-header", "--deselect", small)

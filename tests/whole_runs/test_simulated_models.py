@@ -19,7 +19,7 @@ def records_of(results):
         position = "ABCDE".find(response) if response else -1
         picked = doc["printed"][position] if 0 <= position < len(doc["printed"]) else None
         about = doc["ordinal"], doc["kind"], tuple(doc["printed"]), doc["answer"]
-        record = Record(doc["question_id"], 26, *about, picked=picked)
+        record = Record(doc["question_id"], 26, *about, picked=picked, original=doc["original"])
         questions.setdefault(record.question_id, []).append(record)
     return [sorted(records, key=lambda record: record.ordinal) for records in questions.values()]
 
