@@ -20,8 +20,8 @@ def run_of(probe):
 
 def rows_of(*runs):
     (table,) = validity(runs)
-    assert all(row.pop() for row in table.rows)  # its meaning
-    return table.rows
+    assert len({row[-1] for row in table.rows if row[-1]}) == 5  # the meanings
+    return [row[:-1] for row in table.rows]
 
 
 def test_each_difference_is_that_of_its_run_and_a_line_without_a_run_names_its_task():
