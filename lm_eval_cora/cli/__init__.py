@@ -19,7 +19,7 @@ from lm_eval_cora.cli.console import ERROR_STATUS, Parser, say
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.writing import STDOUT
 
-_COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "tasks")
+_COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "methods", "leaderboard", "read", "tasks")
 """The commands, in the order of `--help`, each a module that is imported only for its own arguments. Its docstring is
 the help: a sentence, examples and remarks. It has `add_arguments` and `run`, which returns the exit status if that is
 not 0."""

@@ -14,7 +14,7 @@ document.
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.export.output_formats import NAMES
+from lm_eval_cora.export.output_formats import NAMES, ON_PAPER
 from lm_eval_cora.metrics.estimate import for_json
 from lm_eval_cora.renderers.charts import check_drawing
 from lm_eval_cora.renderers.figures import FORMATS, figure
@@ -52,11 +52,14 @@ def add_arguments(parser: console.Parser) -> None:
     parser.argument(
         "--format",
         None,
-        """text: tables for a terminal (default); latex (booktabs) and markdown: tables for a paper, with captions;
+        """text: tables for a terminal (default); latex (booktabs, graphicx) and markdown: one table for a paper,
+        with the differences to the baseline, or to the first model;
         csv: a line per pair of models and metric, with all digits; json: as --json""",
         choices=("text", *TABLE_FORMATS, "json"),
         default="text",
     )
+    for name, option in ON_PAPER.items():
+        parser.argument(f"--{name}", option.metavar, option.about, **option.settings)
     parser.shared("reader", "json")
 
 
@@ -69,6 +72,9 @@ def run(given: console.Given) -> None:
     form = TABLE_FORMATS.get(given.format)
     if form and any((given.history, given.changed, given.json)):
         given.parser.error(f"--format {given.format}: expected no --history, --changed or --json")
+    layout, is_paper = {name: getattr(given, name) for name in ON_PAPER}, form and not form.has_all_digits
+    if any(layout.values()) and not is_paper:
+        given.parser.error(f"--{' and --'.join(ON_PAPER)}: expected --format latex or markdown")
     if given.history:
         if given.changed:
             given.parser.error("--changed: expected no --history")
@@ -82,7 +88,8 @@ def run(given: console.Given) -> None:
         if given.output.suffix.lower() not in _CHANGED:
             raise UserError(f"-o {given.output}: expected a name that ends in .csv or .jsonl")
         check_file(given.output, "-o")
-    chosen = {"reader": given.reader, "baseline": given.baseline, "metrics": given.metrics, "changed": given.changed}
+    baseline = given.baseline or ("" if is_paper else None)  # a paper has the differences to one model
+    chosen = {"reader": given.reader, "baseline": baseline, "metrics": given.metrics, "changed": given.changed}
     found = compare_models(given.out, labels=console.labels_of(given), **chosen)
     console.say(*found.notes)
     if found.changed:
@@ -92,7 +99,7 @@ def run(given: console.Given) -> None:
             console.write(_CHANGED[given.output.suffix.lower()](found.changed), given.output)
     compared = [each for each in found.found if each.chosen or not form]
     if compared and form:
-        shown = [each.data for each in compared] if form.has_all_digits else found.paper_tables
+        shown = found.paper_tables(given.metrics, **layout) if is_paper else [each.data for each in compared]
         console.write(form.write(shown), given.output or STDOUT)
     elif compared and given.json:
         console.write_json([each.as_json for each in compared])

@@ -11,11 +11,12 @@ from typing import Any
 
 from lm_eval_cora.cli import console
 from lm_eval_cora.errors import UserError
+from lm_eval_cora.export.output_formats import NAMES
 from lm_eval_cora.renderers.charts import check_drawing
 from lm_eval_cora.renderers.figures import write_figures
 from lm_eval_cora.renderers.markdown import as_markdown
 from lm_eval_cora.renderers.page import render
-from lm_eval_cora.report.score_views import as_json, data_table
+from lm_eval_cora.report.score_views import as_json, data_tables
 from lm_eval_cora.report.sections import charts_of, make_report
 from lm_eval_cora.runs.model_run import Runs
 from lm_eval_cora.tables.table_formats import as_csv
@@ -23,7 +24,7 @@ from lm_eval_cora.writing import STDOUT, check_folder
 
 
 def _as_csv(runs: Runs) -> str:
-    return as_csv([data_table(runs)])
+    return as_csv(data_tables(runs))
 
 
 # The formats of all numbers, which are made of the runs, and those of a report.
@@ -47,7 +48,8 @@ def add_arguments(parser: console.Parser) -> None:
         html""",
         choices=_FORMATS,
     )
-    parser.argument("--figures", "DIR", "also write every chart to this folder, as SVG, PDF and PNG for a paper")
+    parser.argument("--figures", "DIR", "also write charts to this folder: SVG, PDF, PNG, and numbers in LaTeX")
+    parser.argument("--only", "NAMES", "the figures to write: bmca,models. Default: all", **NAMES)
     parser.argument(
         "--width",
         "INCHES",
@@ -63,8 +65,8 @@ def run(given: console.Given) -> None:
     kind = given.format or _format_of(given.output)
     if kind == "html" or given.figures:
         check_drawing()  # reading the runs may take minutes
-    if given.width and not given.figures:
-        given.parser.error("--width: expected --figures DIR, too")
+    if (given.width or given.only) and not given.figures:
+        given.parser.error("--width and --only: expected --figures DIR, too")
     output = given.output or (Path("report.html") if kind == "html" else STDOUT)
     console.check_output(output)
     if given.figures:
@@ -73,7 +75,7 @@ def run(given: console.Given) -> None:
     report: Any = make_report(runs, given.title) if given.figures or kind not in _NUMBERS else None
     console.write(_NUMBERS[kind](runs) if kind in _NUMBERS else _TEXTS[kind](report), output)
     if given.figures:
-        paths = write_figures(charts_of(report), given.figures, given.width)
+        paths = write_figures(charts_of(report), given.figures, given.width, given.only)
         console.say(f"wrote {len(paths)} files to {given.figures}")
 
 

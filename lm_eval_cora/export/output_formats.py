@@ -1,13 +1,13 @@
 """The output formats of the command `export`. Choices, help and checks of the command follow from them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, get_args
 
 from lm_eval_cora.export.every_eval_ever import Relationship, write_every_eval_ever
 from lm_eval_cora.export.hub import EvalResult, eval_results, model_index
-from lm_eval_cora.report.score_views import data_table, paper_tables
-from lm_eval_cora.runs.model_run import Run
+from lm_eval_cora.export.methods import prompts
+from lm_eval_cora.report.score_views import data_tables, paper_tables
 from lm_eval_cora.tables.table_formats import TABLE_FORMATS, TableFormat
 
 
@@ -34,16 +34,15 @@ class Format(NamedTuple):
 
 
 def _of_scores(form: TableFormat) -> Format:
-    def write(runs: Sequence[Run], metrics: Sequence[str] = ()) -> str:
-        return form.write([data_table(runs, metrics)] if form.has_all_digits else paper_tables(runs, metrics))
-
-    return Format(write)
+    make: Callable[..., Any] = data_tables if form.has_all_digits else paper_tables
+    return Format(lambda runs, **options: form.write(make(runs, **options)), takes=make)
 
 
 FORMATS = {
     "eval-results": Format(eval_results, takes=EvalResult),
     "every-eval-ever": Format(write_every_eval_ever, "every_eval_ever"),
     "model-index": Format(model_index),
+    prompts.__name__: Format(prompts),
     **{name: _of_scores(form) for name, form in TABLE_FORMATS.items()},
 }
 
@@ -67,8 +66,19 @@ _OF_THE_MAKERS = "relationship of the organization to the makers of the models (
 _PERCENT = "write the value from 0 to 100, as some leaderboards have it, instead of 0 to 1"
 *_FIRST, _LAST = TABLE_FORMATS
 _OF_TABLES = f"for {', '.join(_FIRST)} and {_LAST}"
+ON_PAPER = {
+    "rows": Argument(
+        None, "what has a row of its own (default: models)", {"choices": ("models", "tasks"), "default": ""}
+    ),
+    "width": Argument(
+        None, "columns of the page that a table may take (default: 2)", {"choices": (1, 2), "type": int, "default": 0}
+    ),
+    "intervals": Argument(None, "print 95%% intervals in place of errors, and of stars at differences", {}),
+}
 OPTIONS = {
     _OF_TABLES: {"metrics": Argument("NAMES", "metrics to write, in this order: a,b,c", NAMES)},
+    "for tables of a paper": ON_PAPER,
+    "for prompts": {"latex": Argument(None, "write LaTeX in place of Markdown", {})},
     "for every-eval-ever": {
         "organization": Argument("NAME", "who evaluated the models"),
         "relationship": Argument(None, _OF_THE_MAKERS, {"choices": get_args(Relationship)}),

@@ -17,6 +17,7 @@ from lm_eval_cora.questions.question import printable
 from lm_eval_cora.renderers.canvas import PAGE, TIP, Medium, for_the_page
 from lm_eval_cora.renderers.charts import drawn
 from lm_eval_cora.report.content import Chart
+from lm_eval_cora.tables.table_formats import as_latex
 from lm_eval_cora.writing import free_name, replace_file
 
 if TYPE_CHECKING:
@@ -107,19 +108,27 @@ def _rename(elements: Sequence[ElementTree.Element], prefix: str) -> None:
             element.set(name, prefix + value if name == "id" else _REFERENCE.sub(rf"{prefix}\g<0>", value))
 
 
-def write_figures(charts: Sequence[tuple[str, Chart]], folder: Path, width: float | None = None) -> list[Path]:
-    """Write charts as files for a paper; their titles are in the metadata only, because a paper has captions."""
+def write_figures(
+    charts: Sequence[tuple[str, Chart]], folder: Path, width: float | None = None, only: Sequence[str] = ()
+) -> list[Path]:
+    """Write charts, or those with some names, as files for a paper, which has captions, with their numbers as LaTeX."""
     width = WIDTH if width is None else width
     if not 2 <= width <= 20:
         raise UserError(f"the width of a figure is 2 to 20 inches, not {width:g}")
-    paths, taken = [], set[str]()
+    names = dict.fromkeys(chart.name.partition("-")[0] for _, chart in charts)
+    if unknown := set(only) - names.keys():
+        raise UserError(f"--only {min(unknown)}: there is no such figure. The figures are {', '.join(names)}")
+    paths, taken, several = [], set[str](), len(dict(charts)) > 1
     folder.mkdir(parents=True, exist_ok=True)
-    for task, chart in bar(charts, "drawing", unit="figure"):
-        name = free_name("-".join(map(_stable, filter(None, (task, chart.name)))), taken)
+    chosen = [pair for pair in charts if pair[1].name.partition("-")[0] in (only or names)]
+    for task, chart in bar(chosen, "drawing", unit="figure"):
+        name = free_name("_".join(map(_stable, filter(None, (task if several else "", chart.name)))), taken)
         with drawn(chart, _paper(width)) as (drawing, _):
             for suffix in FORMATS:
                 paths.append(folder / f"{name}.{suffix}")
                 replace_file(paths[-1], _content(drawing, suffix, printable(chart.title)))
+        paths.append(folder / f"{name}.tex")
+        replace_file(paths[-1], as_latex([chart.numbers]).encode())
     return paths
 
 

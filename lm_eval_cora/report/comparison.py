@@ -4,15 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from lm_eval_cora.answers import Reader
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.questions.messages import did_you_mean
-from lm_eval_cora.report.pair_views import Compared, WhatChanged, what_changed
+from lm_eval_cora.report.pair_views import Compared, WhatChanged, has_answers, what_changed
+from lm_eval_cora.report.score_views import main_of, on_paper
 from lm_eval_cora.runs.comparable import not_comparable, pairs_of, setting_differences
 from lm_eval_cora.runs.grouping import Contestant, read_contestants
 from lm_eval_cora.runs.model_run import Run, Runs, check_metrics
 from lm_eval_cora.tables.table import Table
+
+_OTHERS = (
+    " First model: values; others: paired differences to it. p holds for all models of a metric together: * 0.05, "
+    "** 0.01, *** 0.001."
+)
 
 
 @dataclass
@@ -29,10 +36,13 @@ class Comparisons:
         """The tables for a terminal."""
         return [table for each in self.found for table in each.tables]
 
-    @property
-    def paper_tables(self) -> list[Table]:
-        """The tables for a paper."""
-        return [table for each in self.found for table in each.paper_tables]
+    def paper_tables(self, metrics: Sequence[str], **layout: Any) -> list[Table]:
+        """The values of the first model, and the differences of the others to it, in one table for a paper."""
+        chosen = (main_of(each.runs) if has_answers(each.runs) else each.chosen for each in self.found)
+        names = list(dict.fromkeys(metrics or chain.from_iterable(chosen)))
+        runs = ((each, place, run) for each in self.found for place, run in enumerate(each.runs))
+        cells = {run: [each.on_paper(name, place) for name in names] for each, place, run in runs}
+        return on_paper(f"Differences to {self.found[0].runs[0].model}", names, cells, _OTHERS, **layout)
 
 
 def compare_models(
@@ -44,7 +54,7 @@ def compare_models(
     metrics: Sequence[str] = (),
     changed: bool = False,
 ) -> Comparisons:
-    """Compare the models of some paths, task by task; or find what changed."""
+    """Compare the models of some paths, task by task; or find what changed. An empty baseline is the first model."""
     contestants = read_contestants(paths, reader, labels)
     if changed and len(contestants) != 2:
         raise UserError(f"--changed: expected two models, got {len(contestants)}. Pass one path for each")
@@ -85,7 +95,7 @@ def _differing_settings(runs: Runs) -> Iterator[str]:
 
 
 def _with_baseline_first(contestants: Sequence[Contestant], baseline: str | None) -> list[Contestant]:
-    if baseline is None:
+    if not baseline:
         return list(contestants)
     chosen = [c for c in contestants if baseline == c.name or Path(baseline) == c.path]
     if len(chosen) != 1:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import isnan
+from math import isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from tqdm import tqdm
 from lm_eval_cora.answers.formats import format_of
 from lm_eval_cora.answers.records import Record
 from lm_eval_cora.errors import UserError
-from lm_eval_cora.metrics.accuracy import ALL_RIGHT
 from lm_eval_cora.metrics.consistency import CORA_FALLS
 from lm_eval_cora.metrics.estimate import UNDEFINED, Estimate, for_json, ratio_of
 from lm_eval_cora.metrics.facts import falls
@@ -25,17 +24,17 @@ from lm_eval_cora.metrics.paired import METHODS, Difference, Pair, difference, p
 from lm_eval_cora.metrics.responses import Bools
 from lm_eval_cora.questions.question import shorten
 from lm_eval_cora.report.content import Dots
-from lm_eval_cora.report.score_views import acc_is_mcqa_plus, identity_of, in_words, models, score_table
+from lm_eval_cora.report.score_views import acc_is_mcqa_plus, identity_of, in_words, main_of, models, score_table
 from lm_eval_cora.runs.comparable import setting_differences
 from lm_eval_cora.runs.model_run import Run, Runs, kinds_compared, lead_of
 from lm_eval_cora.runs.other_tasks import lines_of
 from lm_eval_cora.runs.samples import response_text
-from lm_eval_cora.runs.task_files import printed_name
 from lm_eval_cora.tables.number import Number, p_as_text
 from lm_eval_cora.tables.table import Cell, CellRows, Table
 
 Pairs = Mapping[tuple[int, int], Pair]  # by the places of two models
 _MOST_PAIRS = 28  # in a chart of differences: all pairs of eight models. More models are compared with the first
+_LEVELS = (0.05, 0.01, 0.001)  # each adds a star
 _NEW_MINUS_OLD = "Differences are new minus old, paired by question: a run minus one before it, or minus the baseline."
 _ALONE = "The 95% interval excludes 0 exactly if p is below 0.05."
 _TOGETHER = (
@@ -63,7 +62,7 @@ class Compared:
         """Compare runs in some metrics; without names in all metrics of two runs, and in the main ones of several."""
         pairs = compared_metrics([run.estimates for run in runs], baseline)
         if not metrics and len(runs) > 2 and has_answers(runs):
-            metrics = list(dict.fromkeys((lead_of(runs), "mcqa", ALL_RIGHT)))
+            metrics = main_of(runs)
         return cls(runs, pairs, {name: pairs[name] for name in metrics or pairs if name in pairs})
 
     @property
@@ -73,15 +72,18 @@ class Compared:
         title = f"{self.runs[0].task}: {self.runs[0].size}"
         if len(self.runs) > 2:
             values = _values(self.runs, title, lead)
-            return [values, *self._differences(title, str)]
+            return [values, *self._differences(title, "")]
         ranks = [_RANKS] if lead in self.chosen else []
-        return [*self._differences(title, lambda name: _starred(name, lead), *ranks), *self._by_kind()]
+        return [*self._differences(title, lead, *ranks), *self._by_kind()]
 
-    @property
-    def paper_tables(self) -> list[Table]:
-        """Tables for a paper, whose captions are complete."""
-        tables = self._differences(f"{self.runs[0].task}: differences", printed_name, f"{self.runs[0].size}.")
-        return [*(table.without("lost : gained") for table in tables), *self._by_kind()]
+    def on_paper(self, name: str, place: int) -> Number:
+        """A metric of the first run, or the difference of another run to it, with stars."""
+        number = Number.of_metric(name, self.runs[place].estimates)
+        pair = self.pairs.get(name, {}).get((0, place))
+        if not pair:
+            return replace(number, value=nan) if place else number
+        stars = "*" * sum(pair.p_together < level for level in _LEVELS)
+        return replace(Number.of_difference(pair.together), stderr=nan, suffix=stars, falls=number.falls)
 
     @property
     def data(self) -> Table:
@@ -111,16 +113,16 @@ class Compared:
             more = {"notes": notes + setting_differences(*runs), "kinds": self._kinds}
         return for_json(value | more if has_answers(runs) else value)
 
-    def _differences(self, title: str, named: Callable[[str], str], *sentences: str) -> list[Table]:
+    def _differences(self, title: str, lead: str, *sentences: str) -> list[Table]:
         """The values and differences of two models, a row per metric; the pairs of several, a table per metric."""
         names = models(self.runs)
         if len(self.runs) > 2:
             known = {name: _defined(own) for name, own in self.chosen.items()}
             title = f"{self.runs[0].task}: differences in"
-            tables = {name: pairs_table(f"{title} {named(name)}", names, own) for name, own in known.items() if own}
+            tables = {name: pairs_table(f"{title} {name}", names, own) for name, own in known.items() if own}
             return [self._explained(table, [name], *sentences) for name, table in tables.items()]
         rows: CellRows = [
-            [named(name), Number.of(pair.before), Number.of(pair.after), *tested(pair)]
+            [_starred(name, lead), Number.of(pair.before), Number.of(pair.after), *tested(pair)]
             for name, own in self.chosen.items()
             for pair in own.values()
         ]

@@ -1,7 +1,7 @@
 """Views of scores: the models of a task, all metrics, all runs of a probe, SCORE's row, and everything as data."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import isnan, nan
@@ -25,6 +25,9 @@ MAIN = ("mcqa", ALL_RIGHT, "consistency_rate", "invalid")  # in the table of mod
 BOLD = "Bold: the best model, and all models that cannot be told apart from it; nothing if these are all models."
 _MARKS = f" {BOLD} The differences are paired by question, and their intervals hold for all pairs of models together."
 _NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
+_BOLD_ON_PAPER = " Bold: best, or not told apart from the best (paired, all models together)."
+_EARLY_ON_PAPER = " Some variants were not asked."
+_FALLS_ON_PAPER = f" {FALLS}: CoRA falls with the accuracy here."
 _EARLY = " †: the run did not ask all variants (--stop, --budget or --until)."
 NO_BEST = (
     "The scores disagree: the highest CoRA falls with the accuracy, and another model has more questions right in all "
@@ -73,9 +76,14 @@ def acc_is_mcqa_plus(runs: Runs) -> bool:
 
 def number_of_questions(runs: Runs) -> str:
     """The number of questions as text; the smallest and the largest number if runs differ."""
-    by_count = {len(run.table.sizes): run.table.size for run in runs}
+    by_count = {run.count: run.size for run in runs}
     smallest = f"{min(by_count):,} to " if len(by_count) > 1 else ""
     return f"{smallest}{by_count[max(by_count)]}"
+
+
+def main_of(runs: Runs) -> list[str]:
+    """The metrics of a table with room for few."""
+    return list(dict.fromkeys((lead_of(runs), "mcqa", ALL_RIGHT)))
 
 
 def unit_of(runs: Runs) -> str:
@@ -83,21 +91,25 @@ def unit_of(runs: Runs) -> str:
     return "question" if all(run.table.cluster is None for run in runs) else "passage"
 
 
-def model_table(runs: Runs, lead: str, *, comparable: bool, chosen: Sequence[str] = ()) -> Table:
-    """Make the table of the main or chosen scores: a model per row, the best first."""
+def model_table(runs: Runs, lead: str, *, comparable: bool) -> Table:
+    """Make the table of the main scores: a model per row, the best first."""
     ordered = sorted(runs, key=lambda run: -run.estimates[lead].value)
     entries = {entry["metric"]: entry for entry in runs[0].entries}
-    names = [name for name in chosen or dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
+    names = [name for name in dict.fromkeys((lead, *MAIN)) if all(name in run.estimates for run in runs)]
     columns = [_marked(ordered, entries[name], comparable=comparable) for name in names]
     by_run = zip(ordered, zip(*columns, strict=True), strict=True)
-    early = [run.model for run in runs if run.table.not_begun or not run.table.is_whole]
     rows: CellRows = [
-        [run.model + " †" * (run.model in early), *first.with_interval, *others] for run, (first, *others) in by_run
+        [run.model + " †" * _is_early(run), *first.with_interval, *others] for run, (first, *others) in by_run
     ]
     cells = list(chain.from_iterable(rows))
     marks = _MARKS if any(map(_is_best, cells)) else ""
-    note = f"Value ± standard error; the {unit_of(runs)} is its unit.{marks}{_falls(cells)}{_EARLY if early else ''}"
+    early = _EARLY if any(map(_is_early, runs)) else ""
+    note = f"Value ± standard error; the {unit_of(runs)} is its unit.{marks}{_falls(cells)}{early}"
     return Table("Models", ["model", names[0], f"95% of {names[0]}", *names[1:]], rows, note, sortable=True)
+
+
+def _is_early(run: Run) -> bool:
+    return bool(run.table.not_begun) or not run.table.is_whole
 
 
 def _is_best(cell: Cell) -> bool:
@@ -218,26 +230,58 @@ def identity_of(run: Run) -> dict[str, str | None]:
     return {"model": run.model, "reader": run.reader, **data, "signature": run.signature or None}
 
 
-def paper_tables(runs: Sequence[Run], names: Sequence[str] = ()) -> Iterator[Table]:
-    """The main or chosen scores of each task as a table for a paper, the best models in bold."""
-    check_metrics(names, runs)
-    for task, of_task in by_task(runs).items():
-        chosen = [name for name in names if all(name in run.estimates for run in of_task)]
-        if (lead := lead_of(of_task)) and (chosen or not names):
-            comparable = not any(not_comparable(of_task[0], run) for run in of_task[1:])
-            table = model_table(of_task, lead, comparable=comparable, chosen=chosen)
-            columns = [" ".join(map(printed_name, column.split(" "))) for column in table.columns]
-            yield replace(table, title=task, columns=columns, note=f"{number_of_questions(of_task)}. {table.note}")
+def paper_tables(
+    runs: Sequence[Run], metrics: Sequence[str] = (), rows: str = "", width: int = 0, *, intervals: bool = False
+) -> list[Table]:
+    """The main or chosen scores of all tasks in one table for a paper, the best models in bold."""
+    check_metrics(metrics, runs)
+    tasks = [own for own in by_task(runs).values() if lead_of(own)]
+    names = list(metrics or dict.fromkeys(chain.from_iterable(map(main_of, tasks))))
+    cells: dict[Run, Sequence[Number]] = {}
+    for own in tasks:
+        comparable = not any(not_comparable(own[0], run) for run in own[1:])
+        entries = {entry["metric"]: entry for entry in own[0].entries}
+        columns = [_marked(own, entries.get(name, {"metric": name}), comparable=comparable) for name in names]
+        cells |= zip(own, zip(*columns, strict=True), strict=True)
+    bold = _BOLD_ON_PAPER if any(map(_is_best, chain(*cells.values()))) else ""
+    return on_paper("Scores", names, cells, bold, rows=rows, width=width, intervals=intervals)
 
 
-def data_table(runs: Sequence[Run], names: Sequence[str] = ()) -> Table:
+def on_paper(
+    what: str,
+    names: Sequence[str],
+    cells: Mapping[Run, Sequence[Number]],
+    note: str,
+    *,
+    rows: str,
+    width: int,
+    intervals: bool,
+) -> list[Table]:
+    """Make one table of the numbers of runs, with a row per model or per task; several if it is too wide."""
+    shown = {run: [number.with_ends for number in own] if intervals else own for run, own in cells.items()}
+    first, by_model = rows.removesuffix("s") or "model", rows == "tasks"
+    groups = list(grouped_by(cells, lambda run: run.model if by_model else run.task).items())
+    error, heads = "[95% interval]" if intervals else "± standard error", list(map(printed_name, names))
+    early = _EARLY_ON_PAPER if any(map(_is_early, cells)) else ""
+    falls = _FALLS_ON_PAPER if any(number.falls for number in chain(*cells.values())) else ""
+    note = f"Value {error}, over {unit_of(list(cells))}s.{note}{early}{falls}"
+    count, tables = max(1, (3 if width == 1 else 6) // max(1, len(names))), []
+    for start in range(0, len(groups), count):
+        part, runs = zip(*groups[start : start + count], strict=True)
+        lines = [{run.task if by_model else run.model: shown[run] for run in own} for own in runs]
+        title = f"{what} {'of' if by_model else 'on'} {', '.join(part)} ({number_of_questions(list(cells))})"
+        tables.append(replace(Table.by_model(title, first, part, heads, lines, note), narrow=width == 1))
+    return tables
+
+
+def data_tables(runs: Sequence[Run], metrics: Sequence[str] = ()) -> list[Table]:
     """Every metric of every run with all digits, or the chosen ones: a row per model, task and metric."""
-    check_metrics(names, runs)
+    check_metrics(metrics, runs)
     columns = ("model", "task", "metric", "value", "stderr", "low", "high", "questions", "answers", "signature")
     rows: CellRows = []
     for run in runs:
         about = (len(run.table.sizes), run.table.answers, run.signature, run.reader or "", *run.data)
-        for name in (name for name in names or run.estimates if name in run.estimates):
+        for name in (name for name in metrics or run.estimates if name in run.estimates):
             estimate = run.estimates[name]
             rows.append([run.model, run.task, name, *estimate, *estimate.interval, *about])
-    return Table("", (*columns, "reader", "benchmark", "data"), rows)
+    return [Table("", (*columns, "reader", "benchmark", "data"), rows)]

@@ -43,7 +43,7 @@ BLOCKS: dict[str, Callable[[Runs], Block | Sequence[Block] | None]] = {
 if _UNKNOWN := {name for probe in PROBES.values() for name in (*probe.charts, *probe.tables)} - BLOCKS.keys():
     raise ImportError(f"a probe names tables or charts that do not exist: {sorted(_UNKNOWN)}")
 
-_LONGEST, _LONGEST_EXCERPT, _LONGEST_INSTRUCTION, _LONGEST_PROMPT = 1_000, 200, 150, 400
+_LONGEST, _LONGEST_EXCERPT = 1_000, 200
 _EXAMPLES = 120  # number of example questions on a page. It bounds the size of the page
 _LEAST_CONSISTENT, _CHANGED = 10, 30
 
@@ -249,32 +249,15 @@ def what_changed(before: Run, after: Run) -> Examples | None:
 
 
 def asked(runs: Runs) -> Table | None:
-    """Tabulate the kinds of variants, each with its meaning and its prompt for one question; None without questions."""
+    """Tabulate the kinds of variants, each with its meaning and whole prompt for one question; None without both."""
     run = runs[0]
-    if not run.table.question_ids:
-        return None
-    records = run.answers_to(run.table.question_ids[0])
-    stem = str(run.line(records[0])["doc"].get("question", ""))
-    first = {record.kind: record for record in reversed(records)}
-    prompts = {kind: _prompt(run.line(first[kind]), stem) if kind in first else "" for kind in run.table.kinds}
+    first = {record.kind: record for record in reversed(run.answers_to(run.table.question_ids[0]))} if run.count else {}
+    prompts = {kind: prompt_in(run.line(first[kind])) if kind in first else "" for kind in run.table.kinds}
     rows = [[kind, run.probe.kinds.get(kind, ""), prompt] for kind, prompt in prompts.items()]
     if not any(meaning or prompt for _, meaning, prompt in rows):
         return None
-    title, example = f"What was asked: {run.probe.one}, meaning and example", f"the question {records[0].question_id}"
-    note = f"The examples are prompts for {example}; […] stands for its text: {shorten(stem, 300)}"
-    return Table(title, [run.probe.one, "meaning", "example"], rows, note)
-
-
-def _prompt(line: Mapping[str, Any], stem: str) -> str:
-    """The prompt of a samples line, without the exemplars and the text of the question."""
-    prompt = prompt_in(line)
-    if not stem or stem not in prompt:
-        return shorten(prompt, _LONGEST_PROMPT)
-    before, _, after = prompt.rpartition(stem)
-    before = " ".join(before.split())
-    if len(before) > _LONGEST_INSTRUCTION:
-        before = f"… {before[-_LONGEST_INSTRUCTION:].partition(' ')[2]}"
-    return f"{before} […] {shorten(after, _LONGEST_PROMPT)}".strip()
+    note = f"The prompts are those of the question {next(iter(first.values())).question_id}."
+    return Table("What was asked", [run.probe.one, "meaning", "prompt"], rows, note)
 
 
 def _answered(record: Record, line: Mapping[str, Any], reader: Reader | None) -> ShownAnswer:

@@ -32,6 +32,7 @@ class Number:
     ends: tuple[float, float] = (nan, nan)
     bounds: tuple[float, ...] = ()
     falls: bool = False  # a value of a metric that falls for better models; see `metrics.facts.falls`
+    suffix: str = ""  # what follows the digits, such as stars
 
     @classmethod
     def of_metric(cls, name: str, scores: Mapping[str, Estimate], *, best: bool = False) -> Number:
@@ -62,6 +63,12 @@ class Number:
         """The two cells of a number and its 95% interval."""
         return self, self.interval
 
+    @property
+    def with_ends(self) -> Number:
+        """The number with its 95% interval in place of the error, if it has one."""
+        ends = f" [{self.interval.replace(' to ', ', ')}]{self.suffix}"
+        return self if isnan(self.ends[0]) else replace(self, stderr=nan, suffix=ends)
+
     def __str__(self) -> str:
         """Format the number as value and standard error.
 
@@ -72,7 +79,7 @@ class Number:
         if isnan(self.value):
             return "n/a"
         error = "" if isnan(self.stderr) else f" ± {self.stderr:.3f}"
-        return f"{end_as_text(self.value, 3, self._sign)}{error}{f' {FALLS}' if self.falls else ''}"
+        return f"{end_as_text(self.value, 3, self._sign)}{error}{self.suffix}{f' {FALLS}' if self.falls else ''}"
 
     @property
     def _sign(self) -> str:

@@ -22,6 +22,9 @@ class Table:
     note: str = ""
     sortable: bool = False
     explained: bool = False  # the page prints the meaning of each row's metric below its name
+    groups: Sequence[str] = ()  # of columns, such as models; each has a column for each of the `heads`
+    heads: Sequence[str] = ()
+    narrow: bool = False  # on paper it takes one column of the page, even if that makes it small
 
     @classmethod
     def by_model(
@@ -34,7 +37,7 @@ class Table:
         names = dict.fromkeys(name for own in cells for name in own)
         nothing = [""] * len(heads)
         rows = [[name, *(cell for own in cells for cell in own.get(name, nothing))] for name in names]
-        return cls(title, [first, *columns], rows, note)
+        return cls(title, [first, *columns], rows, note, groups=models if several and any(heads) else (), heads=heads)
 
     def without(self, *columns: str) -> Table:
         """The table without some columns."""

@@ -61,55 +61,75 @@ _ESCAPED = {ord(character): rf"\text{name}{{}}" for character, name in _NAMES.it
 }
 _ESCAPED[ord("\u2212")] = "$-$"
 _ESCAPED[ord(FALLS)] = r"$\searrow$"
+_ESCAPED[0] = r"\allowbreak{}"
 """Characters with a meaning in LaTeX."""
+
+_STARS = re.compile(r"\*+")
+_PART_OF_A_WORD = re.compile(r"[/_-](?=\S)|[^\s/_-]{16}(?=\S)")  # after which a line may break
 
 _INTERVAL = re.compile(r"([-+]?[\d.]+) to ([-+]?[\d.]+)")
 _POWER = re.compile(r"([\d.]+)e([-+]\d+)")
-_OF_A_COLUMN = 4  # largest number of columns of a table that fits into a column of text
+_OF_A_COLUMN = 64  # number of characters of a row that fits into a column of text
+_LONGEST = 24  # longest name on one line
 
 
 def as_latex(tables: Iterable[Table]) -> str:
-    """Write tables as LaTeX, each with a caption and a label."""
+    """Write tables as LaTeX, each with a caption, a label and its note below; it needs booktabs and graphicx."""
     taken = set[str]()
     return "\n".join(_latex_table(table, taken) for table in tables)
 
 
 def _latex_table(table: Table, taken: set[str]) -> str:
-    label = free_name(table.title.replace("_", "-"), taken)
+    label = free_name(table.title.partition(" on ")[0].replace("_", "-"), taken)
     rows = "\n".join(" & ".join(map(_cell, row)) + r" \\" for row in table.rows)
-    kind = "table*" if len(table.columns) > _OF_A_COLUMN else "table"  # over both columns of the page
+    width = sum(3 + min(_LONGEST, len(str(cell))) for cell in next(iter(table.rows), ()))
+    kind = "table*" if width > _OF_A_COLUMN and not table.narrow else "table"  # over both columns of the page
+    note = rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize {escaped(table.note)}}}" if table.note else ""
     return rf"""\begin{{{kind}}}
 \centering
 \small
 \setlength{{\tabcolsep}}{{4pt}}
-\caption{{{escaped(table.title.rstrip("."))}. {escaped(table.note)}}}
+\caption{{{escaped(table.title.rstrip("."))}.}}
 \label{{tab:{label}}}
+\resizebox{{\ifdim\width>\linewidth\linewidth\else\width\fi}}{{!}}{{%
 \begin{{tabular}}{{l{"r" * (len(table.columns) - 1)}}}
 \toprule
-{" & ".join(map(escaped, table.columns))} \\
+{_heads(table)}
 \midrule
 {rows}
 \bottomrule
-\end{{tabular}}
+\end{{tabular}}}}
+{note}
 \end{{{kind}}}
 """
+
+
+def _heads(table: Table) -> str:
+    """The line of the heads, below that of the groups of columns."""
+    heads, groups = [_cell(head) for head in table.columns], ""
+    if table.groups:
+        spans = (rf"\multicolumn{{{len(table.heads)}}}{{c}}{{{_cell(group)}}}" for group in table.groups)
+        groups = rf" & {' & '.join(spans)} \\ \cmidrule{{2-{len(heads)}}}" + "\n"
+        heads[1:] = [_cell(head) for _ in table.groups for head in table.heads]
+    return rf"{groups}{' & '.join(heads)} \\"
 
 
 def _cell(cell: Cell) -> str:
     text = f"{cell:,}" if isinstance(cell, int) else str(cell)
     if isinstance(cell, Number) and not isnan(cell.value):
-        text = text.replace("±", r"\pm").replace(FALLS, r"\searrow")
+        text = _STARS.sub(r"^{\g<0>}", text).replace(" [", r"\;[").replace("±", r"\pm").replace(FALLS, r"\searrow")
         return rf"$\mathbf{{{text}}}$" if cell.best else f"${text}$"
     if interval := _INTERVAL.fullmatch(text):
         return f"$[{interval[1]}, {interval[2]}]$"
     if power := _POWER.fullmatch(text):
         return rf"${power[1]} \times 10^{{{int(power[2])}}}$"
-    return escaped(text).replace(" - ", " $-$ ")
+    latex = escaped(text).replace(" - ", " $-$ ")
+    return rf"\parbox[t]{{12em}}{{\raggedright {latex}}}" if len(text) > _LONGEST else latex
 
 
 def escaped(text: str) -> str:
-    """Escape the characters that LaTeX would interpret, and put the text on one line."""
-    return printable(text).translate(_ESCAPED)
+    """Escape the characters that LaTeX would interpret, put the text on one line, and let long words break."""
+    return _PART_OF_A_WORD.sub("\\g<0>\0", printable(text)).translate(_ESCAPED)
 
 
 # ---- CSV
