@@ -12,7 +12,7 @@ from tests.support.messages import tells
 from tests.support.pairs import pairs
 from tests.support.written import put, strict
 
-COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "leaderboard", "read", "tasks")
+COMMANDS = ("run", "report", "compare", "plan", "gate", "score", "export", "methods", "leaderboard", "read", "tasks")
 
 
 def test_help_names_all_commands_and_theirs_has_examples(cli):
@@ -23,7 +23,16 @@ def test_help_names_all_commands_and_theirs_has_examples(cli):
 
 
 BAD_USAGE = [
-    *("", "sing", "report", "report out --format pdf", "report one --width 3.4", "report one --width x", "score"),
+    *(
+        "",
+        "sing",
+        "report",
+        "report out --format pdf",
+        "report one --width 3.4",
+        "report one --only bmca",
+        "report one --width x",
+        "score",
+    ),
     *("report one --width 0.1 --figures x", "export out", "export out --format xml", "compare one one -o x.html"),
     *("tasks --num_fewshot x", "tasks --num_fewshot 5000", "tasks --limit nan", "tasks --check", "tasks --metadata {"),
     *("run --max_gen_toks 64,8", "run --max_gen_toks a", "report out --reader lazy", "run --tasks x --stop bmca@0.8"),

@@ -1,5 +1,7 @@
 """`lm-eval-cora compare`: two models, several, other tasks of the harness, and `--history`."""
 
+import re
+
 import pytest
 
 from tests.support.messages import tells
@@ -32,13 +34,23 @@ def test_the_baseline_the_metric_and_labels(cli):
 
 @pytest.mark.parametrize(
     ("name", "part"),
-    [("latex", "differences-in-MCQA}"), ("markdown", "differences in MCQA"), ("csv", "cora_demo,mcqa,a/one,b/two,")],
+    [("latex", "Differences-to-a-one}"), ("markdown", "Differences to a/one"), ("csv", "cora_demo,mcqa,a/one,b/two,")],
 )
 def test_differences_as_tables_for_a_paper(name, part, cli, tmp_path):
     line = f"compare one two three --metrics mcqa,cora --format {name}"
     assert part in (printed := cli.printed(line))
     assert cli.printed(line, "-o", tmp_path / "table") == ""
     assert (tmp_path / "table").read_text() == printed
+
+
+def test_the_layout_of_a_table_for_a_paper(cli):
+    line = "compare one two three --baseline three --format markdown --metric acc,mcqa"
+    printed = cli.printed(f"{line} --rows tasks --intervals")
+    assert printed.startswith("### Differences to c/three of c/three, a/one, b/two (3 questions)")
+    assert re.search(r"\| cora_demo \| .*0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", printed)
+    assert cli.printed(f"{line} --width 1").count("###") == 1
+    assert cli("compare one two --width 1") == 2
+    assert "--rows and --width and --intervals: expected --format latex or markdown" in cli.err
 
 
 def test_others_are_compared_if_one_model_cannot_be(cli):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from tests.support.messages import tells
 from tests.support.written import strict
 
 
@@ -16,6 +17,19 @@ def test_formats_of_one_file(cli, tmp_path):
         assert part in printed
         assert cli.printed(line, name, "-o", file) == ""
         assert file.read_text() == printed
+
+
+def test_methods_and_prompts(cli, tmp_path):
+    printed = cli.printed("methods one two --metrics mcqa")
+    assert tells(
+        printed, "cora_demo: 3 questions", "Differences are paired by question.", "Sources: [@cavalin2025cora;"
+    )
+    assert cli.printed("methods one two --metrics mcqa --latex -o", tmp_path / "methods.tex") == ""
+    assert r"\begin{filecontents*}{methods.bib}" in (tmp_path / "methods.tex").read_text()
+    assert cli.printed("export one --format prompts").startswith("## cora_demo: original\n")
+    assert cli.printed("export one --format prompts --latex").startswith(r"\subsection*{cora\_")
+    assert cli("methods one --metrics mv1") == 1
+    assert "--metrics mv1: there is no such metric. Did you mean 'mv'?" in cli.err
 
 
 def test_chosen_metrics(cli):

@@ -55,7 +55,7 @@ def test_labels_may_contain_equals_signs_and_spell_paths_differently(cli, made):
     assert [run["model"] for run in found] == ["Small", "Large = big", "Good"]
 
 
-def test_every_figure_as_three_files_of_a_width(cli, tmp_path):
+def test_every_figure_as_files_of_a_width(cli, tmp_path):
     figures, page = tmp_path / "of" / "paper", tmp_path / "report.md"
     assert cli("report good.jsonl --width 7 -o", page, "--figures", figures) == 0
     assert page.is_file()
@@ -63,5 +63,16 @@ def test_every_figure_as_three_files_of_a_width(cli, tmp_path):
     assert f"wrote {len(files)} files to {figures}" in cli.err
     charts = charts_of(make_report(read_runs([Path("good.jsonl")])))
     assert len({file.stem for file in files}) == len(charts) > 2
-    assert sorted(file.suffix for file in files) == sorted([".svg", ".pdf", ".png"] * len(charts))
+    assert sorted(file.suffix for file in files) == sorted([".svg", ".pdf", ".png", ".tex"] * len(charts))
     assert {struct.unpack(">I", file.read_bytes()[16:20])[0] for file in figures.glob("*.png")} == {300 * 7}
+
+
+def test_chosen_figures(cli, tmp_path):
+    assert (
+        cli("report good.jsonl -o", tmp_path / "x.md", "--only", "bmca,questions", "--figures", tmp_path / "some") == 0
+    )
+    stems = {file.stem for file in (tmp_path / "some").iterdir()}
+    assert stems == {"bmca", "questions-good"}
+    assert cli("report good.jsonl -o", tmp_path / "y.md", "--only", "bmca,bcma", "--figures", tmp_path / "none") == 1
+    assert "--only bcma: there is no such figure. The figures are changes, questions, bmca" in cli.err
+    assert not (tmp_path / "none").exists()

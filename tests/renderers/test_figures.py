@@ -4,6 +4,7 @@ import re
 import struct
 import sys
 import warnings
+from dataclasses import replace
 from functools import cache
 from math import nan
 from xml.etree import ElementTree
@@ -104,10 +105,10 @@ def test_names_and_titles_may_be_anything(tmp_path, caplog):
         warnings.simplefilter("error")
         paths = write_figures(charts, tmp_path)
     assert not caplog.records
-    assert len({path.name.lower() for path in paths}) == 3 * len(titles)
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]+\.(svg|pdf|png)", path.name) and path.stat().st_size for path in paths)
+    assert len({path.name.lower() for path in paths}) == 4 * len(titles)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+\.(svg|pdf|png|tex)", path.name) and path.stat().st_size for path in paths)
     assert {path.parent for path in paths} == {tmp_path}
-    for path in paths[::3]:
+    for path in paths[::4]:
         ElementTree.parse(path)
 
 
@@ -117,10 +118,12 @@ def test_a_name_depends_on_the_task_and_the_chart_alone(tmp_path):
         order: {path.stem for path in write_figures(charts_of(make_report(runs)), tmp_path / order)}
         for order, runs in (("one", [run]), ("both", [run, other]), ("back", [other, run]))
     }
-    assert {"answers-bmca", "answers-changes", "answers-questions-org-a-14ced26f"} < names["one"] < names["both"]
+    assert {"bmca", "changes", "questions-org-a-14ced26f"} < names["one"] < names["both"]
     assert names["both"] == names["back"]
-    of_two = {f"answers-{name}" for name in ("models", "differences", "kind_differences", "questions-b")}
-    assert names["both"] - names["one"] == of_two
+    assert names["both"] - names["one"] == {"models", "differences", "kind_differences", "questions-b"}
+    of_two_tasks = write_figures(charts_of(make_report([run, replace(other, name="b")])), tmp_path, only=["bmca"])
+    assert {path.name for path in of_two_tasks[3::4]} == {"answers_bmca.tex", "b_bmca.tex"}
+    assert of_two_tasks[3].read_text().startswith("\\begin{table}\n")
     assert _stable("x" * 99) != _stable("x" * 98)
 
 

@@ -1,6 +1,6 @@
 """What the tables of a report show, and names that try to break them."""
 
-from lm_eval_cora.report.score_views import data_table
+from lm_eval_cora.report.score_views import data_tables
 from lm_eval_cora.tables.number import Number
 from lm_eval_cora.tables.table_formats import as_csv
 
@@ -21,7 +21,7 @@ def value_in(table, row, column):
 
 def scores_as_csv(runs, names=()):
     """Every metric of runs, or some, as CSV."""
-    return as_csv([data_table(runs, names)])
+    return as_csv(data_tables(runs, names))
 
 
 def marked(table):

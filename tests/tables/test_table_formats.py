@@ -1,21 +1,20 @@
 """Tables of scores in LaTeX and Markdown, read back cell by cell."""
 
-import csv
 import re
 import shutil
 import subprocess
 from dataclasses import replace
-from io import StringIO
 
 import pytest
 
+from lm_eval_cora.export.methods import methods, prompts
 from lm_eval_cora.report.comparison import compare_models
-from lm_eval_cora.report.score_views import BOLD, paper_tables
+from lm_eval_cora.report.score_views import paper_tables
 from lm_eval_cora.tables import table_formats as formats
 from lm_eval_cora.tables.table_formats import escaped
 from tests.support.messages import tells, user_error
 from tests.support.shown import HOSTILE_NAMES, scores_as_csv
-from tests.support.written import run_by_hand, runs_by_hand, write_by_hand
+from tests.support.written import run_by_hand, runs_by_hand, the_run, write_by_hand
 
 MODELS = {
     "bad": {"original": "1" * 20 + "0" * 30, "a": "1" * 5 + "0" * 45},
@@ -24,12 +23,12 @@ MODELS = {
 }
 
 
-def as_latex(runs, names=()):
-    return formats.as_latex(paper_tables(runs, names))
+def as_latex(runs, names=(), **layout):
+    return formats.as_latex(paper_tables(runs, names, **layout))
 
 
-def tables_as_markdown(runs, names=()):
-    return formats.as_markdown(paper_tables(runs, names))
+def tables_as_markdown(runs, names=(), **layout):
+    return formats.as_markdown(paper_tables(runs, names, **layout))
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def three():
 def rows_of(latex):
     """The rows of all tables, the heading first, split where LaTeX splits them."""
     bodies = re.findall(r"\\toprule\n(.*?)\\bottomrule", latex, re.DOTALL)
-    lines = [line for body in bodies for line in body.splitlines() if line != r"\midrule"]
+    lines = [line for body in bodies for line in body.splitlines() if not line.startswith((" ", r"\midrule"))]
     assert all(line.endswith(r" \\") for line in lines)
     return [re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in lines]
 
@@ -57,31 +56,65 @@ def cells_of(markdown):
 
 def test_scores_with_errors_and_bold(three):
     head, *rows = rows_of(as_latex(three))
-    assert head == ["model", "CoRA", r"95\% of CoRA", "MCQA", "BMCA(1.0)"]
-    assert [row[0] for row in rows] == ["good", "alike", "bad"]
-    # 0.9 (1 - 0), 0.9 (1 - 0.02) and 0.4 (1 - 0.3).
-    assert [re.findall(r"\d\.\d+", row[1])[0] for row in rows] == ["0.900", "0.882", "0.280"]
+    assert head == ["model", "CoRA", "MCQA", "BMCA(1.0)"]
+    assert [row[0] for row in rows] == ["bad", "good", "alike"]
+    # 0.4 (1 - 0.3), 0.9 (1 - 0) and 0.9 (1 - 0.02).
+    assert [re.findall(r"\d\.\d+", row[1])[0] for row in rows] == ["0.280", "0.900", "0.882"]
     cora = three[1].estimates["cora"]
-    assert rows[0][1:3] == [rf"$\mathbf{{0.900 \pm {cora.stderr:.3f}}}$", "$[{:.3f}, {:.3f}]$".format(*cora.interval)]
-    assert [r"\mathbf" in row[1] for row in rows] == [True, True, False]
-    assert rows[2][3].startswith(r"$0.400 \pm 0.0")
+    assert rows[1][1] == rf"$\mathbf{{0.900 \pm {cora.stderr:.3f}}}$"
+    assert [r"\mathbf" in row[1] for row in rows] == [False, True, True]
+    assert rows[0][2].startswith(r"$0.400 \pm 0.0")
+    low, high = three[0].estimates["cora"].interval
+    assert rows_of(as_latex(three, intervals=True))[1][1] == rf"$0.280\;[{low:.3f}, {high:.3f}]$"
     markdown = tables_as_markdown(three)
-    assert cells_of(markdown)[3][1] == f"0.280 ± {three[0].estimates['cora'].stderr:.3f}"
-    assert [row[1].startswith("**0.") for row in cells_of(markdown)[1:]] == [True, True, False]
-    assert markdown.startswith("### answers\n")
-    assert "Bold" in markdown.splitlines()[-1]
+    assert cells_of(markdown)[1][1] == f"0.280 ± {three[0].estimates['cora'].stderr:.3f}"
+    assert [row[1].startswith("**0.") for row in cells_of(markdown)[1:]] == [False, True, True]
+    assert markdown.startswith("### Scores on answers (50 questions)\n")
 
 
-def test_a_table_per_task_with_caption_and_label(three):
-    latex = as_latex([*three, *(replace(run, name="other_task") for run in three)])
-    first, second = re.findall(r"\\caption\{(.*)\}\n", latex)
-    assert tells(first, "answers. 50 questions. Value ± standard error", BOLD)
-    assert second.startswith(r"other\_task. 50")
-    assert re.findall(r"\\label\{(.*)\}", latex) == ["tab:answers", "tab:other-task"]
+def on_tasks(runs, *names):
+    return [replace(run, name=name) for name in names for run in runs]
+
+
+@pytest.mark.parametrize(
+    ("rows", "heads"), [("", ["first\\_\\allowbreak{}task", "second"]), ("tasks", ["bad", "good"])]
+)
+def test_one_table_of_all_tasks_by_model_or_by_task(rows, heads, three):
+    latex = as_latex(on_tasks(three[:2], "first_task", "second"), rows=rows)
+    assert re.findall(r"\\multicolumn\{3\}\{c\}\{(.*?)\}(?: &| \\\\)", latex) == heads
+    assert r"\cmidrule{2-7}" in latex
+    head, first, second = rows_of(latex)
+    names = ["first\\_\\allowbreak{}task", "second"] if rows else ["bad", "good"]
+    assert (head[0], [first[0], second[0]]) == ("task" if rows else "model", names)
+    assert head[1:4] == head[4:] == ["CoRA", "MCQA", "BMCA(1.0)"]
+    assert re.findall(r"\\begin\{(table\*?)\}", latex) == ["table*"]
+    assert re.findall(r"\\caption\{(.*)\}\n", latex) == [
+        f"Scores {'of' if rows else 'on'} {', '.join(heads)} (50 questions)."
+    ]
+
+
+def test_what_does_not_fit_is_in_another_table(three):
+    runs = on_tasks(three, "a", "b", "c")
+    assert re.findall("on (.*) \\(", as_latex(runs)) == ["a, b", "c"]
+    narrow = as_latex(runs, width=1)
+    assert re.findall("on (.*) \\(", narrow) == ["a", "b", "c"]
+    assert "table*" not in narrow
+    assert len(set(re.findall(r"\\label\{(.*)\}", narrow))) == 3
+
+
+def test_the_note_has_at_most_forty_words(compared):
+    """With errors and intervals, bold, a run that stopped early, and CoRA that falls: 0.8 (1 - 0.8 + 0.2)."""
+    steep = run_by_hand({"original": "1" * 40 + "0" * 10, "a": "1" * 10 + "0" * 40}, "steep")
+    runs = [steep, *runs_by_hand(MODELS), run_by_hand({"original": "1?", "a": "1?"}, "early")]
+    tables = [*paper_tables(runs), *paper_tables([steep, *runs_by_hand(MODELS)])]
+    for table in (*tables, *differences(compared("bad", "good", "alike"), intervals=True)):
+        assert len(table.note.split()) <= 40, table.note
+    assert tells(tables[0].note, "Some variants were not asked.", "CoRA falls with the accuracy here.")
+    assert "Bold" in tables[1].note
 
 
 def test_chosen_metrics_in_their_order(three):
-    assert rows_of(as_latex(three, ["mv", "cora"]))[0] == ["model", "MV", r"95\% of MV", "CoRA"]
+    assert rows_of(as_latex(three, ["mv", "cora"]))[0] == ["model", "MV", "CoRA"]
     assert [line.split(",")[2] for line in scores_as_csv(three[:1], ["mv", "cora"]).splitlines()] == [
         "metric",
         "mv",
@@ -94,37 +127,41 @@ def test_chosen_metrics_in_their_order(three):
 
 @pytest.fixture
 def compared(tmp_path):
-    """Compare models by name, with some metrics in tables for a paper."""
+    """Compare models by name, as tables of a paper do."""
 
-    def of(*names, metrics=("cora", "mcqa")):
+    def of(*names):
         models = dict(zip(names, MODELS.values(), strict=False))
         paths = {write_by_hand(tmp_path / f"{n}.jsonl", own): name for n, (name, own) in enumerate(models.items())}
-        return compare_models(list(paths), labels=paths, metrics=metrics)
+        return compare_models(list(paths), labels=paths, baseline="")
 
     return of
 
 
-def test_differences_of_two_models(compared):
-    found = compared("bad", "good")
-    latex = formats.as_latex(found.paper_tables)
-    head, cora, mcqa = rows_of(latex)[:3]
-    assert head == ["metric", "bad", "good", "new minus old", r"95\%", "p"]
-    # 25 questions are gained and none lost: p is 2^-25 = 2.98e-08.
-    assert (mcqa[0], mcqa[3][:8], mcqa[5]) == ("MCQA", "$+0.500 ", r"$2.98 \times 10^{-8}$")
-    assert re.fullmatch(r"\$\[\+0\.\d{3}, \+0\.\d{3}\]\$", cora[4])
-    assert re.findall(r"\\label\{(.*)\}", latex)[0] == "tab:answers-differences"
-    assert tells(latex, r"\caption{answers: differences. 50 questions.", "McNemar", "normal test")
-    assert cells_of(formats.as_markdown(found.paper_tables))[2][:2] == ["MCQA", "0.400 ± 0.070"]
+def differences(found, metrics=(), *, intervals=False):
+    return found.paper_tables(metrics, rows="", width=0, intervals=intervals)
 
 
-def test_differences_of_three_models(compared):
+def test_differences_to_the_first_model(compared):
     found = compared("a-1", "b_2", "c")
-    latex = formats.as_latex(found.paper_tables)
-    assert [row[0] for row in rows_of(latex)][:4] == ["models", r"b\_2 $-$ a-1", "c $-$ a-1", r"c $-$ b\_2"]
-    assert re.findall(r"\\label\{(.*)\}", latex) == [f"tab:answers-differences-in-{name}" for name in ("CoRA", "MCQA")]
-    row = list(csv.DictReader(StringIO(formats.as_csv(each.data for each in found.found))))[3]
-    assert (row["metric"], row["first"], row["second"], row["method"]) == ("mcqa", "a-1", "b_2", "mcnemar")
-    assert (float(row["p_value"]), float(row["p_together"])) == (2**-25, 3 * 2**-25)
+    latex = formats.as_latex(differences(found))
+    head, first, second, third = rows_of(latex)
+    assert head == ["model", "CoRA", "MCQA", "BMCA(1.0)"]
+    # 25 questions are gained and none lost: p of the three pairs together is below 0.001, as is that of CoRA.
+    assert first[2].startswith(r"$0.400 \pm")
+    assert [row[2] for row in (second, third)] == ["$+0.500^{***}$"] * 2
+    assert r"\caption{Differences to a-\allowbreak{}1 on answers (50 questions).}" in latex
+    pair = found.found[0].pairs["cora"][0, 1]
+    ends = f"[{pair.together.low:+.3f}, {pair.together.high:+.3f}]"
+    assert rows_of(formats.as_latex(differences(found, ["cora"], intervals=True)))[2][1] == rf"$+0.620\;{ends}^{{***}}$"
+
+
+@pytest.mark.parametrize(("lost", "stars"), [(5, "*"), (3, ""), (8, "**"), (12, "***")])
+def test_stars_follow_the_test(lost, stars, tmp_path):
+    """Of 50 questions some are lost and none gained: McNemar's mid-p is 2^-lost."""
+    answers = [dict.fromkeys("ab", "1" * 50), dict.fromkeys("ab", "0" * lost + "1" * (50 - lost))]
+    paths = [write_by_hand(tmp_path / f"{n}.jsonl", {"original": own["a"], **own}) for n, own in enumerate(answers)]
+    (table,) = differences(compare_models(paths, baseline=""), ["mcqa"])
+    assert str(table.rows[1][1]) == f"-{lost / 50:.3f}{stars}"
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -133,10 +170,12 @@ def test_hostile_names_stay_in_their_cell(name):
     rows = rows_of(as_latex(runs))
     assert len(rows) == 3
     assert {len(row) for row in rows} == set(columns_of(as_latex(runs)))
-    assert rows[1][0] == escaped(HOSTILE_NAMES[name])
-    assert rows[1][0].isprintable()
+    hostile = rows[1][0].removeprefix(r"\parbox[t]{12em}{\raggedright ")
+    hostile = hostile.removesuffix("}") if hostile != rows[1][0] else hostile
+    assert hostile == escaped(HOSTILE_NAMES[name])
+    assert hostile.isprintable()
     # Without its commands and escaped characters, nothing has a meaning in LaTeX.
-    assert not set(re.sub(r"\\text[a-z]+\{\}|\\[&%$#_{}]", "", rows[1][0])) & set("\\&%$#_{}~^<>|")
+    assert not set(re.sub(r"\\(text|allow)[a-z]+\{\}|\\[&%$#_{}]", "", hostile)) & set("\\&%$#_{}~^<>|")
     cells = cells_of(tables_as_markdown(runs))
     assert {len(row) for row in cells} == {len(rows[0])}
     assert len(cells) == 3
@@ -145,7 +184,7 @@ def test_hostile_names_stay_in_their_cell(name):
 
 def test_all_special_characters_are_escaped():
     assert escaped("\\") == r"\textbackslash{}"
-    assert escaped("&%$#_{}") == r"\&\%\$\#\_\{\}"
+    assert escaped("&%$#_{}") == r"\&\%\$\#\_\allowbreak{}\{\}"
     assert escaped("~^<>|") == r"\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}\textbar{}"
     assert escaped(" two\n\n lines\u2028\ttab ") == "two lines tab"
     assert escaped("\u202e\x00\x1b naïve 日本") == "\ufffd\ufffd\ufffd naïve 日本"
@@ -163,21 +202,22 @@ def test_undefined_scores(three):
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX: apt-get install texlive-latex-recommended")
-def test_the_tables_compile(three, runs, compared, tmp_path):
-    hostile = runs_by_hand({name: MODELS["bad"] for name in HOSTILE_NAMES.values() if name.isascii()})
-    differences = compared("a_1", HOSTILE_NAMES["markup"], HOSTILE_NAMES["HTML"], metrics=())
-    text = "\n".join([*map(as_latex, (three, runs, hostile)), formats.as_latex(differences.paper_tables)])
-    head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\usepackage[T1]{fontenc}\n\\begin{document}\n"
-    (tmp_path / "paper.tex").write_text(f"{head}{text}\\end{{document}}\n", encoding="utf-8")
+@pytest.mark.parametrize("columns", ["onecolumn", "twocolumn"])
+def test_the_tables_compile_without_an_overfull_box(columns, three, demo, compared, tmp_path):
+    runs = [the_run(demo[task].folder) for task in ("cora_demo", "cora_demo_revas_mc")]
+    ascii_names = [name for name in HOSTILE_NAMES.values() if name.isascii()]
+    hostile = on_tasks(runs_by_hand(dict.fromkeys(ascii_names, MODELS["bad"])), *ascii_names)
+    layouts = [{}, {"width": 1}, {"rows": "tasks", "intervals": True}]
+    written = [as_latex(own, **layout) for own in (three, runs, hostile) for layout in layouts]
+    found = compared("a_1", HOSTILE_NAMES["markup"], HOSTILE_NAMES["HTML"])
+    written += [formats.as_latex(differences(found)), *(write(runs, latex=True) for write in (methods, prompts))]
+    head = f"\\documentclass[{columns}]{{article}}\n\\usepackage{{booktabs,graphicx}}\n\\usepackage[T1]{{fontenc}}\n"
+    body = "\n\\clearpage\n".join(written)
+    (tmp_path / "paper.tex").write_text(f"{head}\\begin{{document}}\n{body}\\end{{document}}\n", encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True)
     assert done.returncode == 0, done.stdout[-2000:]
-
-
-def test_runs_that_did_not_ask_everything_are_marked(three):
-    text = tables_as_markdown([*three, run_by_hand({"original": "1?", "a": "1?"}, "early")])
-    assert {row[0] for row in cells_of(text)[1:]} == {*MODELS, "early †"}
-    assert "†: the run did not ask all variants" in text
+    assert b"Overfull" not in done.stdout
 
 
 def test_models_that_were_not_asked_the_same_are_not_bold(three):
