@@ -87,8 +87,8 @@ def main_of(runs: Runs) -> list[str]:
 
 
 def unit_of(runs: Runs) -> str:
-    """The unit of the errors: the question, or the passage that questions share."""
-    return "question" if all(run.table.cluster is None for run in runs) else "passage"
+    """The unit of the errors: the question or document, or the passage that questions share."""
+    return runs[0].units[:-1] if all(run.table.cluster is None for run in runs) else "passage"
 
 
 def model_table(runs: Runs, lead: str, *, comparable: bool) -> Table:
@@ -244,7 +244,7 @@ def paper_tables(
         columns = [_marked(own, entries.get(name, {"metric": name}), comparable=comparable) for name in names]
         cells |= zip(own, zip(*columns, strict=True), strict=True)
     bold = _BOLD_ON_PAPER if any(map(_is_best, chain(*cells.values()))) else ""
-    return on_paper("Scores", names, cells, bold, rows=rows, width=width, intervals=intervals)
+    return on_paper("Scores", names, cells, bold, rows=rows, width=width, intervals=intervals) if cells else []
 
 
 def on_paper(
