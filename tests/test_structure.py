@@ -147,7 +147,7 @@ def test_the_package_and_its_tests_stay_small():
     assert len(list(PACKAGE.rglob("*.py"))) <= 164
     assert tokens(TESTS) <= 296_000
     others = [path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]
-    assert sum(path.stat().st_size for path in others) <= 171_500
+    assert sum(path.stat().st_size for path in others) <= 176_000
 
 
 def test_functions_are_short():
