@@ -184,7 +184,7 @@ def test_the_two_ways_are_not_compared(run, capsys):
         succeeds(run("--no_cache", protocol="completions", tasks=MC, letters=folder.name))
     assert main(["compare", *map(str, folders)]) == 1
     assert tells(capsys.readouterr().err, "letters is prompt in the first, next token, top 20 in the second")
-    assert main(["report", str(folders[1]), "-o", str(tmp_path / "report.html")]) == 0
+    assert main(["report", str(folders[1]), "-o", str(run.folder / "report.html")]) == 0
 
 
 # ---- models in this process
