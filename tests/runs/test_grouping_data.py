@@ -65,7 +65,7 @@ def test_two_files_of_the_user_are_two_runs(tmp_path):
         check_numbers(run, written[run.files], "cora_local_order")
         assert (run.task, run.notes) == (f"cora_local_order ({run.label})", ())
         assert f"|data:{run.data.digest}|" in run.signature
-    assert [section.title for section in make_report(runs).sections][:-1] == [run.task for run in runs]
+    assert [section.title for section in make_report(runs).sections] == [run.task for run in runs]
     assert all(f"## {run.task}" in everything(tmp_path / "out") for run in runs)
 
 
