@@ -3,7 +3,7 @@
 The confidence of a scored answer is the probability of the picked letter among the printed ones; variants that ask for
 something else do not count. Of written answers, only the original of each question counts. Its confidence is the share
 of the question's answers that agree with it: those to its repeats if it has any, else those to its variants. A file may
-have a column `confidence`, or `probabilities` of the options.
+have a column `confidence`. An invalid answer is wrong with confidence 0.
 
 Symbols: K answers count, of N questions. Answer k has the confidence c_k, and r_k is 1 if it is right, else 0.
 """
