@@ -1,5 +1,6 @@
 """Check whether a run belongs on a leaderboard: asked as its runs, whole, and in accord with its own files."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import Any
 
 from lm_eval_cora.decide.verdicts import Check
 from lm_eval_cora.metrics.entries import is_printed
+from lm_eval_cora.questions.messages import first_few
 from lm_eval_cora.runs.comparable import differences_between, setting_differences, unlike_board
 from lm_eval_cora.runs.files import find_files, listed, part_of
 from lm_eval_cora.runs.grouping import read_runs
@@ -49,12 +51,17 @@ def _samples(run: Run) -> str:
     told = part_of(run.config, "generation_kwargs") if run.form == "generate" else {}
     settings = {name: value for name, value in told.items() if name != "max_gen_toks"}  # each request has its own
     wrong = Counter(f"with another {name}" for one in run.source.lines() for name in contradictions(*one, settings))
+    # As the harness makes its name of a folder.
+    folder = re.sub(r'["<>:/|\\?*\[\]]+', "__", str(run.results.get("model_name")))
+    if folder != run.results.get("model_name_sanitized", folder):
+        return "model_name in the results file is not that of model_name_sanitized"
     # Two signatures are merged, so that the answers are counted again.
     counted = signature_parts(merged_signature([run.signature] * 2, run.table, "flexible", "flexible"))
     own = signature_parts(run.signature)
     unlike = differences_between({name: own[name] for name in counted}, counted, str)
     return "; ".join(
-        [f"lines {listed(wrong)}"] * bool(wrong) + [f"unlike the signature, the first: {why}" for why in unlike]
+        [f"of the lines, {listed(wrong)}"] * bool(wrong)
+        + [f"the signature is the first, the samples are the second: {why}" for why in unlike]
     )
 
 
@@ -63,7 +70,7 @@ def _values(run: Run) -> str:
     told = part_of(part_of(run.results, "results"), run.name)
     printed = run.higher.keys() & {entry["metric"] for entry in run.entries if is_printed(entry)}
     lost = [f"{name} is missing" for name in sorted(printed) if told.get(f"{name},{run.filter}") is None]
-    return "; ".join([*lost, *run.differences])
+    return first_few([*lost, *run.differences])
 
 
 def _copies(run: Run, others: Sequence[Run]) -> Iterator[str]:

@@ -219,7 +219,7 @@ def aurc(table: ResponseTable) -> Estimate:
     return _most_confident(table, ~table.correct)
 
 
-@_of_answers("Accuracy of the most confident share of the answers.", in_table=None)
+@_of_answers("Accuracy of the most confident answers, which are the share after @ of all.", in_table=None)
 def acc_coverage(table: ResponseTable, *, level: float = 0.8) -> Estimate:
     """Accuracy of the most confident answers, which are this share of all answers, rounded up.
 

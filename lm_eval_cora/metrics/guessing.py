@@ -77,7 +77,11 @@ def acc_longest(table: ResponseTable) -> Estimate:
     return table.mean(table.longest[table.starts])
 
 
-@metric("Share of questions that the model answers if it may say “I don't know”.", higher_is_better=None, **_FACTS)
+@metric(
+    "Share of questions that the model answers if it may say “I don't know”; warned: a wrong answer costs a point.",
+    higher_is_better=None,
+    **_FACTS,
+)
 def answered(table: ResponseTable) -> Estimate:
     """Share of questions that the model answers if it may say "I don't know": the mean of 1 - a_i.
 
@@ -95,7 +99,11 @@ def answered(table: ResponseTable) -> Estimate:
     return table.ratio(answers, asked)
 
 
-@metric("Accuracy on the questions that the model answers if it may say “I don't know”.", ranks_models=False, **_FACTS)
+@metric(
+    "Accuracy on the questions that the model answers if it may say “I don't know” (warned: see answered).",
+    ranks_models=False,
+    **_FACTS,
+)
 def acc_answered(table: ResponseTable) -> Estimate:
     """Accuracy on the questions that the model answers if it may say "I don't know": sum r_i / sum (1 - a_i).
 
@@ -106,7 +114,8 @@ def acc_answered(table: ResponseTable) -> Estimate:
 
 
 @metric(
-    "Share of abstentions among the questions that the model answers wrongly, or correctly, without the option.",
+    "Share of abstentions among the questions that the model answers wrongly (when_wrong) or correctly (when_right) "
+    "without the option.",
     special={("right", True): {"higher_is_better": False}},
     ranks_models=False,
     **_FACTS,
@@ -126,7 +135,11 @@ def abstained(table: ResponseTable, *, right: bool) -> Estimate:
     return table.ratio((asked - answers) * inside, asked * inside)
 
 
-@metric("Score if a wrong answer has a cost and “I don't know” has none.", bounds=(-inf, 1.0), **_FACTS)
+@metric(
+    "Score if a wrong answer has a cost and “I don't know” has none (warned: see answered).",
+    bounds=(-inf, 1.0),
+    **_FACTS,
+)
 def penalised(table: ResponseTable, *, cost: float = 1.0) -> Estimate:
     """Score if a wrong answer has a cost and "I don't know" has none: the mean of r_i - cost (1 - a_i - r_i).
 

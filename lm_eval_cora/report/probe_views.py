@@ -62,8 +62,8 @@ def bmca_curve(runs: Runs) -> Curve:
         numbers=Table("BMCA at each level", columns, list(zip(names, *rows, *guessing, strict=True))),
         chance=list(zip(_LEVELS, chance, strict=True)) if chance else (),
         note="The curve of a consistent model is flat: its BMCA stays close to its MCQA up to 1.0, where all variants "
-        "must be correct. The band shows a 95% interval of each point. The dotted curve is that of a model that "
-        "guesses.",
+        "must be correct. The band, or a bar, is the 95% interval of each point. The dotted curve is that of a model "
+        "that guesses.",
     )
 
 
@@ -255,7 +255,7 @@ def confidence(runs: Runs) -> list[Curve]:
             by_confidence,
             "Below the dotted line a model is too confident, above it too cautious. Probability: that of the picked "
             "letter among the printed ones. Agreement: the share of a question's other variants, or of its repeats, "
-            "that agree with the answer to its original.",
+            "that agree with the answer to its original, and only originals count.",
             chance=((0, 0), (1, 1)),
             chance_label="calibrated",
         ),
@@ -445,5 +445,5 @@ def validity(runs: Runs) -> list[Table]:
             found = [run.estimates[name] for name in names]
             number = Number.of_difference(difference(*found)) if found[1:] else Number.of(*found, signed=True)
             rows.append([line, run.task, run.model, *number.with_interval, meaning * (run is known[0])])
-    heads = ["paired difference of accuracies", "task", "model", "value", "95%", "meaning"]
+    heads = ["difference", "task", "model", "value", "95%", "meaning"]
     return [Table("Validity: is it knowledge?", heads, rows)] if any(row[2] for row in rows) else []

@@ -26,6 +26,7 @@ BOLD = "Bold: the best model, and all models that cannot be told apart from it; 
 _MARKS = f" {BOLD} The differences are paired by question, and their intervals hold for all pairs of models together."
 _NO_MARK = " ci has no mark, because it is also high for a model that answers few originals correctly."
 _BOLD_ON_PAPER = " Bold: best, or not told apart from the best (paired, all models together)."
+_UNLIKE_ON_PAPER = " Not all models of a task were asked the same."
 _EARLY_ON_PAPER = " Some variants were not asked."
 _FALLS_ON_PAPER = f" {FALLS}: CoRA falls with the accuracy here."
 _EARLY = " †: the run did not ask all variants (--stop, --budget or --until)."
@@ -238,13 +239,15 @@ def paper_tables(
     tasks = [own for own in by_task(runs).values() if lead_of(own)]
     names = list(metrics or dict.fromkeys(chain.from_iterable(map(main_of, tasks))))
     cells: dict[Run, Sequence[Number]] = {}
+    unlike = ""
     for own in tasks:
         comparable = not any(not_comparable(own[0], run) for run in own[1:])
+        unlike = unlike if comparable else _UNLIKE_ON_PAPER
         entries = {entry["metric"]: entry for entry in own[0].entries}
         columns = [_marked(own, entries.get(name, {"metric": name}), comparable=comparable) for name in names]
         cells |= zip(own, zip(*columns, strict=True), strict=True)
     bold = _BOLD_ON_PAPER if any(map(_is_best, chain(*cells.values()))) else ""
-    return on_paper("Scores", names, cells, bold, rows=rows, width=width, intervals=intervals) if cells else []
+    return on_paper("Scores", names, cells, bold + unlike, rows=rows, width=width, intervals=intervals) if cells else []
 
 
 def on_paper(
@@ -258,6 +261,13 @@ def on_paper(
     intervals: bool,
 ) -> list[Table]:
     """Make one table of the numbers of runs, with a row per model or per task; several if it is too wide."""
+    most = 3 if width == 1 else 6  # columns of numbers
+    if len(names) > most:
+        split = (
+            (names[part], {run: own[part] for run, own in cells.items()}) for part in (slice(most), slice(most, None))
+        )
+        made = (on_paper(what, *each, note, rows=rows, width=width, intervals=intervals) for each in split)
+        return [*chain.from_iterable(made)]
     shown = {run: [number.with_ends for number in own] if intervals else own for run, own in cells.items()}
     first, by_model = rows.removesuffix("s") or "model", rows == "tasks"
     groups = list(grouped_by(cells, lambda run: run.model if by_model else run.task).items())
@@ -265,7 +275,7 @@ def on_paper(
     early = _EARLY_ON_PAPER if any(map(_is_early, cells)) else ""
     falls = _FALLS_ON_PAPER if any(number.falls for number in chain(*cells.values())) else ""
     note = f"Value {error}, over {unit_of(list(cells))}s.{note}{early}{falls}"
-    count, tables = max(1, (3 if width == 1 else 6) // max(1, len(names))), []
+    count, tables = most // max(1, len(names)), []
     for start in range(0, len(groups), count):
         part, runs = zip(*groups[start : start + count], strict=True)
         lines = [{run.task if by_model else run.model: shown[run] for run in own} for own in runs]

@@ -57,7 +57,7 @@ ABSTENTION = Probe(
     },
     options=("abstain_text",),
     alters_options=False,
-    note="An abstention is not a right answer; `acc_answered` leaves it out.",
+    note="An abstention is not a right answer; acc_answered leaves it out.",
     ranked_by=("penalised", "mcqa"),
     charts=("by_kind",),
     tables=(),

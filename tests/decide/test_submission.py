@@ -145,6 +145,13 @@ def test_samples_and_results_must_be_there_and_whole(board, tmp_path):
         check_submission([folder], tmp_path / "empty")
 
 
+def test_the_name_of_the_model_is_that_of_its_folder(board, tmp_path):
+    folder, new = board
+    new = copied(new, tmp_path)
+    new.results.write_text(new.results.read_text().replace('"org/new"', '"org/great"'))
+    assert "model_name" in failed(folder, tmp_path)["samples"]
+
+
 def test_values_must_be_there(board, tmp_path):
     folder, new = board
     new = copied(new, tmp_path)
@@ -162,7 +169,8 @@ def test_scored_letters_and_lists_are_checked_too(task, tmp_path):
 def test_a_copy_of_another_model_is_a_note(board, tmp_path):
     folder, new = board
     new = copied(new, tmp_path)
-    new.results.write_text(new.results.read_text().replace("org/new", "org/third"))
+    named = new.results.read_text().replace("org/new", "org/third").replace("org__new", "org__third")
+    new.results.write_text(named)
     _, checks, notes = check_submission([folder], tmp_path)
     wrong = sum(not line["acc"] for line in lines_of(new.samples))
     shares = f"{wrong} of {wrong} wrong answers and 52 of 52 texts are equal"

@@ -64,7 +64,10 @@ def test_each_changed_folder_of_a_leaderboard_is_checked(tmp_path):
     (publish,) = [script for script in scripts(jobs["publish"]["steps"]) if "leaderboard" in script]
     assert make_parser().parse_args(shlex.split(publish)[1:]).strict
     (script,) = [script for script in scripts(jobs["check"]["steps"]) if "leaderboard" in script]
-    git = r"git() { printf 'runs/a b/x.json\0runs/a b/y.jsonl\0runs/bad/x.json\0'; }"
+    for name in ("a b", "bad"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    changed = r"runs/a b/x.json\0runs/a b/y.jsonl\0runs/bad/x.json\0runs/README.md\0runs/removed/x.json\0"
+    git = f"git() {{ printf '{changed}'; }}"
     ours = 'lm-eval-cora() { echo "$@"; [ "$4" != runs/bad ]; }'
     command = ["bash", "-e", "-c", f"{git}\n{ours}\n{script}"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

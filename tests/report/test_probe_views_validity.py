@@ -27,7 +27,7 @@ def rows_of(*runs):
 def test_each_difference_is_that_of_its_run_and_a_line_without_a_run_names_its_task():
     whole, order, hidden, labels = map(run_of, ("divergent", "order", "choices_only", "labels"))
     nota, *rows, worst = rows_of(whole, order, hidden, labels)
-    assert nota[1:] == ["cora_<benchmark>_revas", "", "not run", ""]
+    assert nota[1:] == ["cora_BENCHMARK_revas", "", "not run", ""]
     assert [row[1:3] for row in rows] == [[run.name, "a"] for run in (whole, order, hidden, labels)]
     alone = hidden.table.where(hidden.table.is_kind("choices_only"))
     found = [*map(metrics.order_gap, (whole.table, order.table)), metrics.above_chance(alone)]

@@ -102,6 +102,20 @@ def test_what_does_not_fit_is_in_another_table(three):
     assert len(set(re.findall(r"\\label\{(.*)\}", narrow))) == 3
 
 
+def test_more_metrics_than_columns_are_in_another_table(three):
+    names = ["cora", "mcqa", "bmca@1.0", "ci", "mv", "acc", "acc_mean"]
+    for width, columns in ((2, [7, 2]), (1, [4, 4, 2])):
+        latex = as_latex(three, names, width=width)
+        assert columns_of(latex) == columns
+        assert len(set(re.findall(r"\\label\{(.*)\}", latex))) == len(columns)
+
+
+def test_models_that_were_not_asked_the_same_have_a_note():
+    runs = [run_by_hand({"original": "10", "a": "1" * 2}, "a"), run_by_hand({"original": "10", "b": "1" * 2}, "b")]
+    by_task = [replace(run, label="") for run in runs]
+    assert "Not all models of a task were asked the same." in paper_tables(by_task)[0].note
+
+
 def test_the_note_has_at_most_forty_words(compared):
     """With errors and intervals, bold, a run that stopped early, and CoRA that falls: 0.8 (1 - 0.8 + 0.2)."""
     steep = run_by_hand({"original": "1" * 40 + "0" * 10, "a": "1" * 10 + "0" * 40}, "steep")
