@@ -164,7 +164,7 @@ def _cannot_plan(group: Sequence[Run], metric: str) -> str:
 
 def _requests(run: Run, metric: str) -> tuple[float, float]:
     """Mean requests for a question in a full run, and with `--stop exact`: nan if that does not give the metric."""
-    costs = np.ones(len(run.table.correct), dtype=np.int64)  # of each variant
+    costs: Ints = np.ones(len(run.table.correct), dtype=np.int64)  # of each variant
     if run.form == "loglikelihood" and "|letters:next" not in run.signature:  # a request for each scored answer
         scored = [len(FORMATS[how.ask].scored({"printed": how.printed})) for how in run.source.records.parts]
         costs = np.array(scored, dtype=np.int64)[run.source.records.codes[1][run.rows]]

@@ -72,7 +72,7 @@ class KindAccuracies(NamedTuple):
         return np.hstack([self._values(part, weights) for part in self.parts])
 
     def _values(self, part: Contributions, weights: Sequence[Floats]) -> Floats:
-        base = np.zeros(len(weights[0]))
+        base: Floats = np.zeros(len(weights[0]))
         shares, have = (np.zeros((len(base), part.present.shape[1])) for _ in range(2))
         for stratum, weight in zip(self.strata, weights, strict=True):
             if len(stratum) == 1:

@@ -340,7 +340,7 @@ def _largest(estimates: Sequence[Estimate], pairs: Sequence[tuple[int, int]]) ->
     sizes = set(map(len, known.values()))
     if len(inside) < 2 or len(sizes) > 1 or sizes.pop() < 2:
         return np.empty(0)
-    return _largest_of(np.cov(np.stack(list(known.values()))), inside)
+    return _largest_of(np.asarray(np.cov(np.stack(list(known.values()))), dtype=np.float64), inside)
 
 
 def _largest_of(covariance: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:

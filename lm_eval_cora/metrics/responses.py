@@ -404,7 +404,7 @@ def _flatten(hits: Any) -> tuple[Floats, Ints]:
         if hasattr(hits, "iloc"):  # a DataFrame, which may contain pandas.NA
             hits = hits.to_numpy(dtype=np.float64, na_value=nan)
         if isinstance(hits, np.ma.MaskedArray):
-            hits = np.ma.filled(hits.astype(np.float64), nan)
+            hits = np.where(hits.mask, nan, hits.astype(np.float64).data)
         rows = [np.asarray(row, dtype=np.float64) for row in hits]
     except Exception:  # arrays of other libraries raise errors of many kinds
         rows = [np.zeros(())]
