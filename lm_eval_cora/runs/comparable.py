@@ -295,8 +295,15 @@ def unlike_board(run: Run, board: Runs) -> str:
     """How a run was asked otherwise than the most similar run of a board; empty if it was asked as that."""
     if not board:
         return f"no other run of {run.name} is on the board"
-    fewest = min((differences_between(_told(other), _told(run), show=str) for other in board), key=len)
+    own = _told(run)
+    fewest = min((differences_between(_whole(_told(other), own), own, show=str) for other in board), key=len)
     return f"unlike the most similar run of the board, the first: {'; '.join(fewest)}" if fewest else ""
+
+
+def _whole(told: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """What a shard of a board would say as a part of its whole run, whose number of answers is not known here."""
+    is_part = "shard" in told
+    return {name: own.get("n") if is_part and name == "n" else told[name] for name in told if name != "shard"}
 
 
 def _told(run: Run) -> dict[str, Any]:

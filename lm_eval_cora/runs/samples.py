@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from importlib.util import find_spec
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain
 from pathlib import Path
 from shutil import rmtree
 from sys import intern
@@ -362,13 +362,17 @@ def contradictions(record: Record, line: Mapping[str, Any], settings: Mapping[st
     prompt, how = arguments_in(line)[0]
     texts = {
         "doc_hash": json.dumps(line["doc"], indent=2, ensure_ascii=False),  # as the harness writes it for its hash
-        "prompt_hash": prompt[0] if isinstance(prompt, list) else prompt,
+        "prompt_hash": "".join(map(str, prompt[:1])) if isinstance(prompt, list) else prompt,
         "target_hash": line.get("target"),
     }
-    found: dict[str, Any] = {name: sha256(str(text).encode()).hexdigest() for name, text in texts.items()}
-    found |= {**record.logged, "generation_kwargs": {**how, **settings} if settings else how}
+    written = {name: str(text).encode(errors="replace") for name, text in texts.items()}
+    found: dict[str, Any] = {name: sha256(text).hexdigest() for name, text in written.items()}
+    asked = {**how, **settings} if isinstance(how, dict) else settings or how
+    found |= {**record.logged, "generation_kwargs": asked}
     if line.get("filter") == "none":
-        found["filtered_resps"] = [*chain.from_iterable(islice(each or (), 1) for each in line.get("resps") or ())]
+        resps = line.get("resps")
+        lists = [each for each in (resps if isinstance(resps, list) else ()) if isinstance(each, list)]
+        found["filtered_resps"] = [*chain.from_iterable(each[:1] for each in lists)]
     told = {**line, "generation_kwargs": how}
     return [name for name, value in found.items() if told.get(name, value) != value]
 

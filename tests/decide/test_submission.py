@@ -102,6 +102,19 @@ def test_fifty_changes_of_one_value_answer_or_setting_are_found(board, tmp_path)
     assert missed == []
 
 
+@pytest.mark.parametrize("path", [("arguments", "gen_args_0", "arg_1"), ("resps", 0), ("resps",), ("target",)])
+def test_lines_with_values_of_other_kinds_are_named(board, path, tmp_path):
+    folder, new = board
+    new = copied(new, tmp_path)
+    lines = lines_of(new.samples)
+    part = lines[3]
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = "\ud800" if path == ("target",) else 5
+    put(new.samples, lines)
+    assert "1 with another" in failed(folder, tmp_path)["samples"]
+
+
 def test_each_difference_to_the_board_is_named(board, tmp_path):
     write(tmp_path, otherwise, TASK, {"questions": 1, "seed": 7}, "org/new")
     (reason,) = failed(board[0], tmp_path).values()
@@ -129,6 +142,18 @@ def test_a_run_that_stopped_does_not_belong_on_a_board_of_whole_runs(board, part
     new = copied(new, tmp_path)
     new.results.write_text(new.results.read_text().replace(SIGNED, part))
     assert told in failed(folder, tmp_path)["settings"]
+
+
+def test_a_whole_run_belongs_on_a_board_of_shards_and_a_shard_does_not(board, tmp_path):
+    _, new = board
+    shard = copied(new, tmp_path / "board")
+    text = shard.results.read_text().replace("org/new", "org/third").replace("|n:2x26", "|n:1x26")
+    shard.results.write_text(text.replace(SIGNED, "|shard:1/2|shots:0|"))
+    assert failed(tmp_path / "board", new.folder) == {}
+    part = copied(new, tmp_path / "part")
+    part.results.write_text(part.results.read_text().replace(SIGNED, "|shard:2/2|shots:0|"))
+    told = failed(tmp_path / "board", tmp_path / "part")["settings"]
+    assert "shard is not given in the first, 2/2 in the second" in told
 
 
 def test_samples_and_results_must_be_there_and_whole(board, tmp_path):
