@@ -55,7 +55,8 @@ def confident(table: ResponseTable, *, by_agreement: bool = False) -> ResponseTa
     elif np.isnan(table.confidence).all():
         part = table.where(table.picked != NO_PICK)
         is_pick = np.arange(table.likelihoods.shape[1]) == part.position[:, None]
-        part = replace(part, confidence=(probabilities(part) * is_pick).sum(axis=1))
+        # Rounded, because sums in another order of letters differ in the last digit, and equal ones are ties.
+        part = replace(part, confidence=(probabilities(part) * is_pick).sum(axis=1).round(12))
     return None if not len(part.sizes) or np.isnan(part.confidence).any() else part
 
 

@@ -1,6 +1,7 @@
 """Confidence: values by hand, slow oracles, errors against a bootstrap, and what has no confidence."""
 
 from dataclasses import replace
+from itertools import permutations
 from math import isnan, nan, sqrt
 
 import numpy as np
@@ -59,6 +60,11 @@ def test_letters_without_a_score_make_them_undefined_and_are_counted(score):
     table.likelihoods[1] = [nan, score]
     assert all(isnan(metric(table).value) for metric in (metrics.brier, *METRICS.values()))
     assert facts_of(metrics.brier).why_undefined(table).startswith("1 of 3 answers have no confidence")
+
+
+def test_equal_probabilities_in_another_order_of_letters_are_ties():
+    shares = [*permutations([0.5, 0.3, 0.15, 0.05])]
+    assert len({*confident(scored(shares, [0] * len(shares))).confidence.tolist()}) == 1
 
 
 def test_an_impossible_letter_has_no_probability():
