@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from lm_eval_cora.answers.formats import Doc, format_of
@@ -38,11 +38,14 @@ def _schema(answers: Sequence[str]) -> _Apart:
     return _Apart(type="json_schema", json_schema={"name": _NAME, "strict": True, "schema": schema})
 
 
+# llama.cpp reads the escapes of JSON, but no pairs of them for one character, such as an emoji.
+_quoted = partial(json.dumps, ensure_ascii=False)
+
 WAYS: dict[str, Any] = {
     "structured_outputs": lambda answers: _Apart(choice=answers),
     "guided_choice": list,
     "regex": lambda answers: f"({'|'.join(map(re.escape, answers))})".replace(r"\ ", " "),
-    "grammar": lambda answers: f"root ::= {' | '.join(map(json.dumps, answers))}",
+    "grammar": lambda answers: f"root ::= {' | '.join(map(_quoted, answers))}",
     _HF: tuple,
     _JSON: _schema,
 }

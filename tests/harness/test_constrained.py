@@ -188,6 +188,11 @@ def test_special_characters_are_escaped():
     assert constraint("grammar", answers[:2])["grammar"] == r'root ::= "\"" | "\\"'
 
 
+def test_a_grammar_has_characters_beyond_16_bits_as_they_are():
+    # llama.cpp would read the two halves of an escaped emoji as two characters, which no model writes.
+    assert constraint("grammar", ("\U0001f600", "A\n"))["grammar"] == 'root ::= "\U0001f600" | "A\\n"'
+
+
 def test_the_harness_groups_requests_by_what_they_allow():
     for way in WAYS:
         settings = [constraint(way, answers) for answers in (("A", "B"), ("A", "C"), ("A", "B"))]
