@@ -483,9 +483,10 @@ def _next_tokens_in(choice: dict[str, Any]) -> Response:
         raise MalformedError(f"{REASONS_FIRST}. {WRITE}")
     with suppress(TypeError, KeyError, IndexError, AttributeError):
         first = (choice["logprobs"].get("content") or choice["logprobs"]["top_logprobs"])[0]
-        tokens = [*first.items()]  # of completions
         if isinstance(first.get("token"), str):  # of chats, and of llama.cpp
-            tokens = [(one["token"], one["logprob"]) for one in first.get("top_logprobs", ())]
+            tokens = [(one["token"], one["logprob"]) for one in first["top_logprobs"]]
+        else:  # of completions
+            tokens = [*first.items()]
     return Response(as_text(tokens), cut_off=False)
 
 

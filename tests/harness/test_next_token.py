@@ -108,6 +108,10 @@ REFUSED = {
     "returns an empty list": ({"logprobs": {"content": []}}, "no log-probabilities of the next token"),
     "returns other JSON": ({"logprobs": [1, "A", {}]}, "no log-probabilities of the next token"),
     "returns only the written token": ({"logprobs": {"content": [{"token": "A", "logprob": 0}]}}, "no log-prob"),
+    "returns null for the others": (
+        {"logprobs": {"content": [{"token": "A", "logprob": 0, "top_logprobs": None}]}},
+        "no log-probabilities of the next token",
+    ),
     "returns the others as unlikely": (chat([("A", 0.0), ("B", -9999.0)]), "returns only 1 next tokens for 5 letters"),
     "returns null for all": (chat([("A", None), ("B", None)]), "no log-probabilities of the next token"),
     "returns text for numbers": (chat([("A", "-0.1"), ("B", "-1")]), "no log-probabilities of the next token"),
