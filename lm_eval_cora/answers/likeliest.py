@@ -48,7 +48,7 @@ def as_text(tokens: Iterable[tuple[Any, Any]]) -> str:
 
 def tokens_in(text: str) -> list[tuple[str, float]]:
     """Read the tokens in a text of `as_text`; empty if there are none."""
-    with suppress(ValueError, TypeError, RecursionError):
+    with suppress(ValueError, TypeError, OverflowError, RecursionError):
         return [(str(token), min(0.0, float(score))) for token, score in json.loads(text) if not isnan(score)]
     return []
 

@@ -56,6 +56,10 @@ def test_a_pick_is_valid_if_no_other_letter_can_be_more_likely():
     assert read({" B": 0.6}, printed=[4, 4, 7]).reason is None
 
 
+def test_a_number_that_is_too_large_is_no_token():
+    assert tokens_in(f'[["A", -1{"0" * 400}]]') == []
+
+
 def test_yes_and_no_count_in_any_case_and_letters_only_as_printed():
     record = read({"Yes": 0.4, " YES": 0.1, "No": 0.3, "nope": 0.19}, ask="yes_no", printed=[4], choices=["x"])
     assert (record.selected, exp(record.likelihood_yes)) == ((4,), pytest.approx(0.5))
