@@ -102,17 +102,21 @@ def test_fifty_changes_of_one_value_answer_or_setting_are_found(board, tmp_path)
     assert missed == []
 
 
-@pytest.mark.parametrize("path", [("arguments", "gen_args_0", "arg_1"), ("resps", 0), ("resps",), ("target",)])
-def test_lines_with_values_of_other_kinds_are_named(board, path, tmp_path):
+def test_a_line_whose_settings_are_no_settings_is_named(board, tmp_path):
     folder, new = board
     new = copied(new, tmp_path)
-    lines = lines_of(new.samples)
-    part = lines[3]
-    for key in path[:-1]:
-        part = part[key]
-    part[path[-1]] = "\ud800" if path == ("target",) else 5
-    put(new.samples, lines)
-    assert "1 with another" in failed(folder, tmp_path)["samples"]
+    first, *others = lines_of(new.samples)
+    first["arguments"]["gen_args_0"]["arg_1"] = 5
+    put(new.samples, [first, *others])
+    assert "1 with another generation_kwargs" in failed(folder, tmp_path)["samples"]
+
+
+def test_a_response_that_is_no_list_is_named(tmp_path):
+    new = write(tmp_path, varied, "cora_demo_mc", OPTIONS, "org/new")
+    first, *others = lines_of(new.samples)
+    first["resps"][-1] = True
+    put(new.samples, [first, *others])
+    assert "1 with another filtered_resps" in failed(tmp_path, tmp_path)["samples"]
 
 
 def test_each_difference_to_the_board_is_named(board, tmp_path):
