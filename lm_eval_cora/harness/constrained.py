@@ -16,7 +16,7 @@ from lm_eval_cora.log import logger
 Answers = tuple[str, ...]
 
 _NEVER = ("QZXJ",)  # the only answer to a test request: a model would not give it by itself
-_ROOM = 32  # tokens beside an answer: JSON, and the end of the text. Its own are at most its bytes
+_ROOM = 32  # tokens of JSON beside an answer, which has at most as many as bytes
 _STEPS = re.compile("step.by.step", re.IGNORECASE)
 
 
@@ -71,7 +71,7 @@ def allowed_in(task: str, docs: Iterable[Doc]) -> Answers:
 def constraint(way: str, answers: Answers, delimiter: str = "") -> dict[str, Any]:
     """The settings of a request that allow some answers, after a delimiter."""
     texts = [f"{delimiter}{answer}" for answer in answers]
-    return {way: WAYS[way](texts), "max_gen_toks": len(max(texts, key=len).encode()) + _ROOM}
+    return {way: WAYS[way](texts), "max_gen_toks": max(map(len, map(str.encode, texts))) + _ROOM * (way == _JSON)}
 
 
 def kind_of_way(way: str) -> str:

@@ -164,3 +164,13 @@ def test_what_is_known_about_a_response(prompt, model, response, cut_off, opened
 @pytest.mark.parametrize("response", [SKIPPED, None, 3.5])
 def test_what_is_no_response_is_not_marked(response):
     assert annotated(None, SimpleNamespace(args=("", {})), response) is response
+
+
+@pytest.mark.parametrize(("said", "cut_off"), [("A", False), (" B", False), ("A lot", True), ("F", True)])
+def test_a_constrained_answer_is_complete_at_its_limit(said, cut_off):
+    doc = {"ask": "letter", "printed": [0, 1], "choices": ["ice", "fog"]}
+    settings = {"structured_outputs": {"choice": ["A", "B"]}, "max_gen_toks": 1}
+    response = Response(said, cut_off=True)
+    assert annotated(None, SimpleNamespace(doc=doc, args=("?", settings)), response).cut_off is cut_off
+    free = SimpleNamespace(doc=doc, args=("?", {"max_gen_toks": 1}))
+    assert annotated(None, free, response).cut_off
