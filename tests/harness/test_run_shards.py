@@ -13,6 +13,7 @@ from lm_eval_cora.runs.signature import missing_shards
 from tests.support.commands import Commands
 from tests.support.messages import tells
 from tests.support.simulated import quickly
+from tests.support.written import digits
 
 TASKS = "cora_demo,cora_demo_mc"
 
@@ -24,7 +25,7 @@ def run(tmp_path, capsys):
 
 
 def estimates(folder):
-    return {one.name: (one.signature, dict(one.estimates), one.size) for one in read_runs([folder])}
+    return {one.name: (one.signature, digits(one), one.size) for one in read_runs([folder])}
 
 
 @given(st.dictionaries(st.text(max_size=3), st.integers(1, 9), min_size=1), st.integers(1, 5), st.randoms())

@@ -231,3 +231,8 @@ def runs_by_hand(models):
 def run_by_hand(answers, model="model"):
     (run,) = runs_by_hand({model: answers})
     return run
+
+
+def digits(run):
+    """The value, error and interval of each metric as text, because nan differs from itself."""
+    return {name: repr((each, each.interval)) for name, each in run.estimates.items()}
