@@ -65,12 +65,12 @@ def make_report(runs: Runs, title: str = "Consistency of the answers") -> conten
 
 def charts_of(report: content.Report) -> list[tuple[str, Chart]]:
     """The charts of a report, each with the name of its task."""
-    charts: list[tuple[str, Chart]] = []
+    charts: dict[str, tuple[str, Chart]] = {}  # by text, because nan differs from itself
     for section in report.sections:
         for block in (section.headline and section.headline.picture, *section.blocks, *section.more):
-            if isinstance(block, Chart) and all(block != chart for _, chart in charts):
-                charts.append((section.title, block))
-    return charts
+            if isinstance(block, Chart):
+                charts.setdefault(repr(block), (section.title, block))
+    return list(charts.values())
 
 
 KIND = "kind "  # before the name of a kind of variant in the table of meanings
@@ -151,7 +151,7 @@ def _blocks(probe: Probe, runs: Runs, shown: Chart | None, *, comparable: bool) 
     if len(runs) > 1 and comparable and (lead := lead_of(runs)):
         yield pair_views.paired(runs, lead)
         yield pair_views.paired_by_kind(*runs) if len(runs) == 2 else None
-    yield from (block for block in _built((*probe.charts, "confidence"), runs) if block != shown)
+    yield from (block for block in _built((*probe.charts, "confidence"), runs) if repr(block) != repr(shown))
 
 
 def _more(probe: Probe, runs: Runs, questions: int, *, comparable: bool) -> Iterator[Block | None]:
