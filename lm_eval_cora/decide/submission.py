@@ -48,21 +48,19 @@ def _samples(run: Run) -> str:
     """How the samples contradict themselves, the results file or the signature."""
     if not run.results:
         return run.unchecked or "expected samples of a task of lm-eval-cora, with a results file"
-    told = part_of(run.config, "generation_kwargs") if run.form == "generate" else {}
-    settings = {name: value for name, value in told.items() if name != "max_gen_toks"}  # each request has its own
-    wrong = Counter(f"with another {name}" for one in run.source.lines() for name in contradictions(*one, settings))
     # As the harness makes its name of a folder.
     folder = re.sub(r'["<>:/|\\?*\[\]]+', "__", str(run.results.get("model_name")))
     if folder != run.results.get("model_name_sanitized", folder):
         return "model_name in the results file is not that of model_name_sanitized"
+    told = part_of(run.config, "generation_kwargs") if run.form == "generate" else {}
+    settings = {name: value for name, value in told.items() if name != "max_gen_toks"}  # each request has its own
+    wrong = Counter(f"with another {name}" for one in run.source.lines() for name in contradictions(*one, settings))
     # Two signatures are merged, so that the answers are counted again.
     counted = signature_parts(merged_signature([run.signature] * 2, run.table, "flexible", "flexible"))
     own = signature_parts(run.signature)
     unlike = differences_between({name: own[name] for name in counted}, counted, str)
-    return "; ".join(
-        [f"of the lines, {listed(wrong)}"] * bool(wrong)
-        + [f"the signature is the first, the samples are the second: {why}" for why in unlike]
-    )
+    reasons = [f"of the lines, {listed(wrong)}"] if wrong else []
+    return "; ".join([*reasons, *(f"the signature is the first, the samples are the second: {why}" for why in unlike)])
 
 
 def _values(run: Run) -> str:

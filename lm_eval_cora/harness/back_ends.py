@@ -19,13 +19,7 @@ from lm_eval_cora.answers.plain import is_reasoning, opens_reasoning
 from lm_eval_cora.errors import UserError
 from lm_eval_cora.harness.compat import ask, behind, payload_of_a_turn
 from lm_eval_cora.harness.next_token import read_in_process, settings_of
-from lm_eval_cora.harness.served import (
-    MALFORMED,
-    UNREACHABLE,
-    WHAT_TO_DO,
-    ServerError,
-    kind_of,
-)
+from lm_eval_cora.harness.served import MALFORMED, UNREACHABLE, WHAT_TO_DO, ServerError, kind_of
 from lm_eval_cora.log import logger
 from lm_eval_cora.questions.messages import described
 from lm_eval_cora.questions.options import Options

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from lm_eval_cora.answers.formats import Doc, format_of
@@ -38,14 +38,12 @@ def _schema(answers: Sequence[str]) -> _Apart:
     return _Apart(type="json_schema", json_schema={"name": _NAME, "strict": True, "schema": schema})
 
 
-# llama.cpp reads the escapes of JSON, but no pairs of them for one character, such as an emoji.
-_quoted = partial(json.dumps, ensure_ascii=False)
-
 WAYS: dict[str, Any] = {
     "structured_outputs": lambda answers: _Apart(choice=answers),
     "guided_choice": list,
     "regex": lambda answers: f"({'|'.join(map(re.escape, answers))})".replace(r"\ ", " "),
-    "grammar": lambda answers: f"root ::= {' | '.join(map(_quoted, answers))}",
+    # llama.cpp reads the escapes of JSON, but no pairs of them for one character, such as an emoji.
+    "grammar": lambda answers: f"root ::= {' | '.join(json.dumps(each, ensure_ascii=False) for each in answers)}",
     _HF: tuple,
     _JSON: _schema,
 }
@@ -71,7 +69,8 @@ def allowed_in(task: str, docs: Iterable[Doc]) -> Answers:
 def constraint(way: str, answers: Answers, delimiter: str = "") -> dict[str, Any]:
     """The settings of a request that allow some answers, after a delimiter."""
     texts = [f"{delimiter}{answer}" for answer in answers]
-    return {way: WAYS[way](texts), "max_gen_toks": max(map(len, map(str.encode, texts))) + _ROOM * (way == _JSON)}
+    most = max(len(text.encode()) for text in texts)
+    return {way: WAYS[way](texts), "max_gen_toks": most + _ROOM if way == _JSON else most}
 
 
 def kind_of_way(way: str) -> str:

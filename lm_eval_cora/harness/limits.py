@@ -97,7 +97,7 @@ def annotated(model: Any, request: Instance, response: Any) -> Any:
     hides = getattr(model, "think_end_token", None) is not None
     if (cut_off := own.cut_off) is None:
         cut_off = _is_cut_off(model, own, settings.get("max_gen_toks"), hides=hides)
-    if not WAYS.keys().isdisjoint(settings) and own.strip() in format_of(request.doc).allowed(request.doc):
+    if WAYS.keys() & settings and own.strip() in format_of(request.doc).allowed(request.doc):
         cut_off = False  # the limit of a constrained answer ends it where it is complete
     opened = own.opened or (bool(cut_off) and own.cut_off is None if hides else opens_reasoning(str(prompt)))
     return Response(str(own), cut_off=cut_off, opened=opened, came=own.came)

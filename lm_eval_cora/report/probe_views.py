@@ -444,6 +444,6 @@ def validity(runs: Runs) -> list[Table]:
         for run in known:
             found = [run.estimates[name] for name in names]
             number = Number.of_difference(difference(*found)) if found[1:] else Number.of(*found, signed=True)
-            rows.append([line, run.task, run.model, *number.with_interval, meaning * (run is known[0])])
+            rows.append([line, run.task, run.model, *number.with_interval, meaning if run is known[0] else ""])
     heads = ["difference", "task", "model", "value", "95%", "meaning"]
     return [Table("Validity: is it knowledge?", heads, rows)] if any(row[2] for row in rows) else []

@@ -139,10 +139,12 @@ def _invalid(run: Run) -> Iterator[str]:
         remedy = (
             ". If the model is a chat model, add --apply_chat_template. If responses are cut off, raise the token "
             "limit: --gen_kwargs max_gen_toks=N"
+            if run.form == "generate"
+            else ""
         )
         yield (
             f"{share:.0%} of the answers are invalid (most frequent reason: {reason}, {count:,} answers), so the "
-            f"scores say little about what the model knows{remedy * (run.form == 'generate')}"
+            f"scores say little about what the model knows{remedy}"
         )
 
 
